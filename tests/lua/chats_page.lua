@@ -258,6 +258,8 @@ end)
 --- Holds (Several chats): One key leads to the chat that needs the user next, from anywhere.
 case("one key leads from chat to chat that needs the user", function()
   local nvim = start({ "failed", "ready", "running", "ready" })
+  -- A question that opens by itself takes the next keys.
+  nvim:lua("require('rat').setup({ permission = { open = 'never' } })")
   nvim:lua("vim.keymap.set('n', ']w', '<Plug>(rat-next-waiting)')")
   nvim:status({ chat = 4, state = "waiting", permissions = { check.permission(1) } })
   end_turn(nvim, 3, "end_turn")
@@ -274,7 +276,9 @@ end)
 
 case("chats on tab pages of their own are gone to", function()
   local nvim = start({ "ready", "failed", "ready" })
-  nvim:lua("require('rat').setup({ layout = { position = 'tab' } })")
+  nvim:lua(
+    "require('rat').setup({ layout = { position = 'tab' }, permission = { open = 'never' } })"
+  )
   nvim:lua("vim.keymap.set('n', ']w', '<Plug>(rat-next-waiting)')")
   nvim:status({ chat = 3, state = "waiting", permissions = { check.permission(1) } })
   for _, id in ipairs({ 3, 2, 3 }) do

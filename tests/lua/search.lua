@@ -120,6 +120,16 @@ case("without words the last ones are searched again, or some are asked for", fu
   same(lines(nvim), { "No session is saved yet." })
 end)
 
+case(":edit searches again", function()
+  local nvim = check.start()
+  searched(nvim, "parser")
+  nvim:say("found", { request = 1, items = { item(nvim) }, count = 1, searched = 1 })
+  nvim:command("edit")
+  same(nvim:heard("search", 2), { request = 2, words = "parser" })
+  nvim:say("found", { request = 2, items = { item(nvim) }, count = 1, searched = 1 })
+  check.contains(lines(nvim)[1], "Fix the parser")
+end)
+
 case("what is too much is not searched for, in one line", function()
   local nvim = check.start()
   nvim:command("RatSearch " .. ("a"):rep(251))

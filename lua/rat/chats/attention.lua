@@ -143,6 +143,15 @@ local function is_on_screen(chat)
   return false
 end
 
+--- Notes which chats the user sees.
+local function note_seen()
+  for _, chat in ipairs(registry.all()) do
+    if unread[chat] and is_on_screen(chat) then
+      unread[chat] = nil
+    end
+  end
+end
+
 --- Looks for chats that come to the screen.
 local function watch()
   if is_watching then
@@ -154,6 +163,7 @@ local function watch()
     desc = "rat: a chat on the screen has been seen",
     callback = function()
       if next(unread) then
+        note_seen()
         -- Windows may still be about to change, and statuslines are drawn at once.
         vim.schedule(M.refresh)
       end
@@ -209,10 +219,8 @@ function M.refresh()
       set_unread(chat, "failed")
     end
     states[chat] = state
-    if unread[chat] and is_on_screen(chat) then
-      unread[chat] = nil
-    end
   end
+  note_seen()
   local found = count()
   if not vim.deep_equal(found, counts) then
     counts, summary = found, describe(found)

@@ -152,6 +152,14 @@ local function make()
     })
   end
   vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  api.nvim_create_autocmd("BufReadCmd", {
+    buffer = buf,
+    desc = "rat: |:edit| searches again",
+    callback = function()
+      places = {}
+      M.run("")
+    end,
+  })
   return buf
 end
 
