@@ -3,6 +3,7 @@
 local attention = require("rat.chats.attention")
 local chat_life = require("rat.chat")
 local chooser = require("rat.ask.chooser")
+local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
@@ -278,13 +279,13 @@ local function make()
   local buf = scratch.make(NAME, "ratchats")
   vim.bo[buf].bufhidden = "wipe"
   for _, key in ipairs(KEYS) do
-    vim.keymap.set(key[1], key[2], notify.guard(key[2], key[3]), {
+    config_keys.map(key[1], key[2], notify.guard(key[2], key[3]), {
       buffer = buf,
       nowait = true,
       desc = "rat: " .. key[4],
     })
   end
-  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
   api.nvim_create_autocmd({ "BufWinEnter", "TabEnter", "WinResized" }, {
     group = api.nvim_create_augroup("rat_chats_page", {}),
     desc = "rat: draw the list of chats for another width",

@@ -1,4 +1,5 @@
 --- The page of `:RatSearch`: sessions of all folders that have some words, the one used last first. The binary searches.
+local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
 local launch = require("rat.chat.launch")
@@ -145,13 +146,13 @@ local function make()
   local buf = scratch.make(NAME, "ratsearch")
   vim.bo[buf].bufhidden = "wipe"
   for _, key in ipairs(KEYS) do
-    vim.keymap.set("n", key[1], notify.guard(key[1], key[2]), {
+    config_keys.map("n", key[1], notify.guard(key[1], key[2]), {
       buffer = buf,
       nowait = true,
       desc = "rat: " .. key[3],
     })
   end
-  vim.keymap.set("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
   api.nvim_create_autocmd("BufReadCmd", {
     buffer = buf,
     desc = "rat: |:edit| searches again",
