@@ -9,6 +9,7 @@ pub mod tail;
 
 pub mod card;
 pub mod chat;
+pub mod code_block;
 mod content;
 pub mod diff;
 pub mod elicitation;
