@@ -5,6 +5,7 @@ mod collect;
 mod decision;
 mod external;
 mod hunks;
+mod indent;
 mod merge;
 mod own;
 mod rebase;
@@ -20,6 +21,7 @@ pub use external::{
     ExternalMerge, UnresolvedHunk, common_lines, merge_external, without_merge, writer_view,
 };
 pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
+pub use indent::fit_indent;
 pub use merge::{Conflict, Merged, merge};
 pub use own::without_own;
 pub use rebase::{Overlap, Spans, rebase, replay};
