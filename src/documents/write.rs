@@ -129,6 +129,7 @@ impl Document {
         let encoding = file.as_ref().map_or(&loaded.buffer.encoding, |file| &file.encoding);
         self.check_characters(&plan.hunks, encoding).await?;
         let edits = refine(&plan.hunks, &loaded.text);
+        let is_saved = matches!(plan.then, Then::Save { .. });
         let (before, after, saved, stamp, undo) =
             match self.apply_edits(loaded, edits, plan.then).await? {
                 ChangeOutcome::Done { before, after, saved, stamp, undo } => {
@@ -151,7 +152,7 @@ impl Document {
                 self.revert(loaded, &before, &after).await?;
                 return written.map(|_| None);
             }
-        } else {
+        } else if is_saved {
             self.set_saved(saved, stamp, loaded.buffer.encoding.clone()).await?;
         }
         let theirs = self.revisions.snapshot(plan.theirs);

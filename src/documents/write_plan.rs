@@ -92,6 +92,10 @@ pub(super) fn make_plan(
             plan.file = Some(apply(&for_file.hunks, file).with_shape(for_file.shape));
             plan.saves_unsaved = false;
         }
+    } else if dirty == WriteDirty::Leave {
+        plan.then = Then::Nothing;
+        plan.saves_unsaved = false;
+        plan.file = file.cloned();
     } else if dirty == WriteDirty::Ask {
         // There is no file yet, or the agent has edited unsaved text, so that the edit cannot be applied to the file
         // without it.

@@ -88,6 +88,8 @@ pub enum WriteDirty {
     Save,
     /// Leave the user's changes unsaved. If that is not possible, ask the user.
     Ask,
+    /// Leave the user's changes unsaved. If that is not possible, leave this one unsaved, too.
+    Leave,
 }
 
 impl WriteDirty {
