@@ -26,6 +26,7 @@ local commands = {
     complete = "file",
     desc = "Attach the range or a file to the next prompt",
   },
+  RatEdit = { range = true, nargs = "*", desc = "Have an agent change the range in place" },
   RatCancel = { desc = "Cancel the agent's turn" },
   RatStop = { bang = true, desc = "Stop the agent; with ! close the chat" },
   RatRestart = { bang = true, desc = "Stop the agent and start it again" },
@@ -97,6 +98,19 @@ vim.api.nvim_set_keymap("x", "<Plug>(rat-add)", "", {
   end,
 })
 
+vim.api.nvim_set_keymap("x", "<Plug>(rat-edit)", "", {
+  desc = "Have an agent change the selected lines in place",
+  callback = function()
+    require("rat.commands").edit_selection()
+  end,
+})
+vim.api.nvim_set_keymap("n", "<Plug>(rat-edit-operator)", "", {
+  desc = "Have an agent change the lines of a motion in place",
+  expr = true,
+  callback = function()
+    return require("rat.commands").edit_operator()
+  end,
+})
 vim.api.nvim_set_keymap("n", "<Plug>(rat-add-operator)", "", {
   desc = "Attach what a motion covers to the next prompt",
   expr = true,

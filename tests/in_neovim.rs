@@ -39,6 +39,7 @@ mod harness;
 mod help_examples;
 mod hostile;
 mod hung;
+mod in_place;
 mod kept_rules;
 mod keys;
 mod kills;

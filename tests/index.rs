@@ -14,6 +14,7 @@ const HEADINGS: &[&str] = &[
     "Writing files",
     "Changes on disk",
     "Review",
+    "In place",
     "Encodings and line endings",
     "Buffers in unusual states",
     "Prompt context",

@@ -140,8 +140,28 @@ function M.add_image()
   adding.image()
 end
 
+function M.RatEdit(args)
+  require("rat.in_place").command(args)
+end
+
+--- Lets the user say how an agent is to change the lines of the Visual selection.
+function M.edit_selection()
+  local first, last = vim.fn.line("v"), vim.fn.line(".")
+  leave_visual_mode()
+  require("rat.in_place").start({ first = math.min(first, last), last = math.max(first, last) })
+end
+
+--- Begins an operator that lets the user say how an agent is to change the lines of a motion.
+---@return string keys
+function M.edit_operator()
+  vim.go.operatorfunc = "v:lua.require'rat.in_place'.operatorfunc"
+  return "g@"
+end
+
 function M.RatCancel()
-  send("cancel")
+  if not require("rat.in_place").cancel_at_cursor() then
+    send("cancel")
+  end
 end
 
 function M.RatStop(args)
@@ -205,8 +225,9 @@ function M.RatLogout()
 end
 
 function M.RatToggle()
-  local chat = current_chat.get()
-  if window.visible() then
+  local here = require("rat.in_place").chat_at_cursor()
+  local chat, visible = here or current_chat.get(), window.visible()
+  if visible and (not here or visible == here) then
     window.hide()
   elseif chat then
     launch.show(chat)
@@ -323,7 +344,9 @@ function M.RatReview(args)
 end
 
 function M.RatUndo(args)
-  send("undo", { force = args ~= nil and args.bang }, NO_AGENT_FOR_TURNS)
+  local here = require("rat.in_place").chat_at_cursor()
+  local payload = { chat = here and here.id, force = args ~= nil and args.bang }
+  send("undo", payload, NO_AGENT_FOR_TURNS)
 end
 
 function M.RatRedo()

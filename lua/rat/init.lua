@@ -90,6 +90,13 @@ function M.add(item)
   require("rat.chat.adding").items((is_list and item or { item }) --[[@as rat.Context[] ]])
 end
 
+--- Has an agent change lines of the current buffer in place, |rat.edit()|. Returns without waiting for it.
+---@param opts? {text: string?, first: integer?, last: integer?, agent: string?}
+function M.edit(opts)
+  require("rat.chat") -- connects the modules of a chat
+  require("rat.in_place").start(opts or {})
+end
+
 --- Cancels the turn of the current chat, like |:RatCancel|.
 function M.cancel()
   require("rat.commands").RatCancel()

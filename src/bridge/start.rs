@@ -2,7 +2,7 @@
 
 use crate::config::{self, settings};
 use crate::core::messages::policy::ChatPolicy;
-use crate::core::messages::user::UserAction;
+use crate::core::messages::user::{NewEdit, UserAction};
 use crate::host::paths;
 use crate::nvim::messages::from_lua::start::StartRequest;
 use crate::process::program;
@@ -52,16 +52,14 @@ fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>, Vec<Pat
 }
 
 fn start_action(request: StartRequest, config: AgentConfig, problems: Vec<String>) -> UserAction {
-    let StartRequest { cwd, directories, policy, target, focus, .. } = request;
-    UserAction::Start {
-        config: Box::new(config),
-        problems,
-        cwd,
-        directories,
-        policy,
-        target,
-        focus,
+    let StartRequest { cwd, directories, policy, target, focus, edit, .. } = request;
+    if let Some(prompt) = edit {
+        let prompt = *prompt;
+        let edit = NewEdit { config, problems, cwd, directories, policy, prompt };
+        return UserAction::Edit(Box::new(edit));
     }
+    let config = Box::new(config);
+    UserAction::Start { config, problems, cwd, directories, policy, target, focus }
 }
 
 /// Returns the path for display, with `~` for the home folder.

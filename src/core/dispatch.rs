@@ -180,9 +180,11 @@ impl State {
         match action {
             UserAction::Start { config, problems, cwd, directories, policy, target, focus } => {
                 self.report_settings_problems(problems);
-                self.start(*config, cwd, directories, target, focus);
-                self.set_policy(policy);
+                let id = self.start(*config, cwd, directories, target, focus);
+                self.set_policy(id, policy);
             }
+            UserAction::Edit(edit) => self.edit(*edit),
+            UserAction::EditAgain(chat, prompt) => self.edit_again(chat, *prompt),
             UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),
             UserAction::MoreSessions => self.more_sessions(),
             UserAction::Search(request, query) => self.search(request, query),

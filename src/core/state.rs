@@ -213,7 +213,10 @@ impl State {
     /// Answers a request. This is the only place an answer leaves.
     pub(super) fn respond(&mut self, token: RequestToken, answer: Answer) {
         if let Some(request) = self.requests.remove(&token) {
-            self.send_to_agent(request.agent, AgentCommand::Answer { token, answer });
+            match request.agent {
+                Some(agent) => self.send_to_agent(agent, AgentCommand::Answer { token, answer }),
+                None => self.answer_placed(request.chat, &answer),
+            }
         }
         self.withdraw_questions(|question| question.is_being_made(token));
     }
@@ -235,6 +238,7 @@ impl State {
 
     /// Moves a chat to another phase.
     pub(super) fn enter_phase(&mut self, id: ChatId, phase: Phase) {
+        self.drop_edits(id, &phase);
         if let Some(chat) = self.chats.get_mut(&id) {
             let turn = chat.turn().is_some();
             chat.phase = phase;

@@ -68,7 +68,7 @@ fn prompt(text: &str) -> Event {
 }
 
 fn send(text: &str, now: bool) -> Event {
-    let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
+    let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
     Event::User(UserAction::Prompt { chat: None, prompt, now })
 }
 

@@ -385,7 +385,7 @@ impl Run {
         match self.plan.task.clone() {
             Task::Prompt(text) => {
                 self.stage = Stage::InTurn;
-                let prompt = Prompt { text, attachments: Vec::new() };
+                let prompt = Prompt { text, ..Prompt::default() };
                 self.handle(Event::User(UserAction::Prompt { chat: None, prompt, now: false }));
             }
             Task::ListCommands => self.stage = Stage::Listing(Instant::now() + COMMANDS_LIMIT),

@@ -13,6 +13,7 @@ pub mod elicitation;
 pub mod entry;
 pub mod fork;
 pub mod ids;
+pub mod in_place;
 pub mod label;
 pub mod media;
 pub mod paths;

@@ -2,10 +2,12 @@
 //! agent accepts. It reads no files and sends nothing.
 
 use super::content::{About, Content, size};
+use super::in_place::InPlace;
 use super::media::Media;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Images and audio of more bytes are sent as a link. Models refuse larger ones, and some agents
 /// then fail on every later prompt, too.
@@ -89,6 +91,8 @@ pub struct Prompt {
     pub text: String,
     /// The attachments in order.
     pub attachments: Vec<Attachment>,
+    /// The lines that the answer is to replace, if it is not only to be read.
+    pub in_place: Option<Arc<InPlace>>,
 }
 
 /// A prompt as it is sent.
@@ -101,6 +105,12 @@ pub struct Packed {
 }
 
 impl Prompt {
+    /// Whether it goes back into the prompt buffer if it is not answered. What was to change lines in place is asked for there
+    /// again.
+    pub fn is_returned(&self) -> bool {
+        !self.text.is_empty() && self.in_place.is_none()
+    }
+
     /// Returns the files that have to be read before the prompt is sent.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.attachments.iter().filter_map(|attachment| match &attachment.body {

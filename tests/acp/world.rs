@@ -111,7 +111,7 @@ impl World {
 
     /// The user sends a prompt.
     pub(crate) fn prompt(&mut self, text: &str) {
-        let prompt = Prompt { text: text.to_owned(), attachments: Vec::new() };
+        let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
         self.user(UserAction::Prompt { chat: None, prompt, now: false });
     }
 

@@ -107,6 +107,10 @@ const WRITERS: &[(&str, &str)] = &[
     ("lua/rat/document/busy.lua", "asks by one that fails whether text may be changed"),
     ("lua/rat/document/edits.lua", "makes an agent's edits in the user's buffers"),
     ("lua/rat/document/conflict.lua", "marks lines the user keeps"),
+    (
+        "lua/rat/in_place/marks.lua",
+        "marks lines that an agent is to change, with words beside them",
+    ),
     ("lua/rat/review/pending.lua", "marks what agents have changed and nobody has decided on"),
     ("lua/rat/review/list.lua", "marks the lines being drawn, for that moment only"),
     ("lua/rat/review/syntax.lua", "marks code in the lines being drawn, for that moment only"),
@@ -136,6 +140,7 @@ const BESIDE: &[&str] = &["virt_text =", "virt_lines =", "winbar ="];
 const BESIDE_TEXT: &[(&str, &str)] = &[
     ("lua/rat/chat/prompt_header.lua", "titles of attachments and queued prompts, in one line"),
     ("lua/rat/document/conflict.lua", "a line of the agent's text, as one line"),
+    ("lua/rat/in_place/marks.lua", "words that were made one line"),
     ("lua/rat/review/list.lua", "a title escaped by `text`"),
     ("lua/rat/review/comments.lua", "what the user has typed"),
     ("lua/rat/view/rules_page.lua", "a title that the binary has made one line"),

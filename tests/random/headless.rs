@@ -170,7 +170,7 @@ async fn an_agent_changes_unsaved_text_in_any_editor() {
         target: SessionTarget::New,
         focus: false,
     };
-    let prompt = Prompt { text: "shout".into(), attachments: Vec::new() };
+    let prompt = Prompt { text: "shout".into(), ..Prompt::default() };
     let mut waiting: Vec<Event> = [start, UserAction::Prompt { chat: None, prompt, now: false }]
         .into_iter()
         .map(Event::User)

@@ -63,7 +63,10 @@ function M.free_name(agent, number)
   repeat
     name = names.chat(agent, number)
     number = number + 1
-  until not scratch.find(name)
+    local is_taken = vim.iter(registry.all()):any(function(chat)
+      return chat.name == name
+    end)
+  until not is_taken and not scratch.find(name)
   return name
 end
 

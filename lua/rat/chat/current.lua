@@ -31,11 +31,14 @@ local function on_screen()
   return registry.of(vim.api.nvim_get_current_buf()) or window.visible()
 end
 
---- Returns all chats, and those of them with a running binary.
+--- Returns all chats, and those of them with a running binary. Without those in the background, which the user has never
+--- seen.
 ---@return rat.Chat[] all the most recent first
 ---@return rat.Chat[] connected
 local function chats()
-  local all = registry.list()
+  local all = vim.tbl_filter(function(chat)
+    return not registry.is_background(chat)
+  end, registry.list())
   local connected = vim.tbl_filter(function(chat)
     return chat.id ~= nil
   end, all)
@@ -43,11 +46,13 @@ local function chats()
 end
 
 --- Returns the chat that commands act on: the one of the current window, else the one that the tab page shows, else the one
---- of the current folder, else the one used last. For the last two, chats with a running binary are preferred.
+--- of the current folder, else the one used last. For the last two, chats with a running binary are preferred, and those in
+--- the background come last.
 ---@return rat.Chat?
 function M.get()
   local all, connected = chats()
-  return on_screen() or chat_of_folder(connected) or connected[1] or chat_of_folder(all) or all[1]
+  local chat = on_screen() or chat_of_folder(connected) or connected[1]
+  return chat or chat_of_folder(all) or all[1] or registry.all()[1]
 end
 
 --- Whether what is written here can only be meant for this chat's folder.

@@ -111,10 +111,28 @@ local function drop_expected(instead)
   end
 end
 
+--- Handles a chat for a change in place: unless the user looks at it, it gets no buffers and is nobody's current chat.
+---@param payload rat.msg.Opened
+---@return rat.Chat
+local function opened_in_background(payload)
+  local chat = registry.get(payload.chat)
+  if not chat then
+    local name = buffers.free_name(payload.agent, payload.chat)
+    chat = registry.add(payload.agent, payload.cwd, name)
+    chat.id, chat.edit = payload.chat, payload.edit
+    quit_guard.watch()
+  end
+  chat.title = payload.title or chat.title
+  return chat
+end
+
 --- Handles a chat that the binary has opened or shows again: creates its buffers if it is new.
 ---@param payload rat.msg.Opened
 ---@return rat.Chat
 function M.opened(payload)
+  if payload.edit and not payload.show then
+    return opened_in_background(payload)
+  end
   launch.finished()
   local chat = registry.get(payload.chat)
   if not chat then

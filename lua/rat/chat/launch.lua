@@ -137,11 +137,18 @@ function M.start(opts, started)
     preparing[#preparing + 1] = started
     return
   end
-  local function go(name)
+  M.choose(opts.agent, function(name)
     go_once_prepared(name, opts, started)
-  end
-  if opts.agent then
-    return go(opts.agent)
+  end)
+end
+
+--- Determines which agent to start: this one, else the one that is meant, else the user chooses. If there is none, they are told
+--- why.
+---@param agent string?
+---@param go fun(name: string)
+function M.choose(agent, go)
+  if agent then
+    return go(agent)
   end
   -- Without the binary not even the tour can start, so there is nothing to choose from.
   local obstacle = rpc.obstacle()

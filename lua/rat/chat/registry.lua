@@ -45,6 +45,7 @@ local M = {}
 ---@field meta? table `_meta` of its session
 ---@field restored? boolean whether its buffers exist but the binary has never opened it
 ---@field expected? boolean whether the binary was asked to open it
+---@field edit? integer number of the change in place that it was opened for
 ---@field used integer time of last use: larger is more recent
 
 ---@type rat.Chat[]
@@ -187,6 +188,13 @@ function M.neighbour(chat, step)
     end
   end
   return chat
+end
+
+--- Whether a chat was opened for a change in place, and the user has never looked at it. It has no buffers then.
+---@param chat rat.Chat
+---@return boolean
+function M.is_background(chat)
+  return chat.edit ~= nil and next(chat.buffers) == nil
 end
 
 --- Returns the buffer of a view if it is loaded.

@@ -5,6 +5,11 @@ local M = {}
 
 require("rat.chat.clock").on_tick(function(running)
   vim.iter(running):each(require("rat.view.window").refresh)
+  vim.iter(running):each(function(chat)
+    if chat.edit then
+      require("rat.in_place").updated(chat)
+    end
+  end)
   require("rat.chat.status").redraw()
 end)
 
@@ -21,9 +26,17 @@ end
 function handlers.chat(payload)
   local chat = require("rat.chat").opened(payload)
   require("rat.chat.alert").watch()
+  if payload.edit then
+    require("rat.in_place").opened(chat, payload.edit)
+  end
   if payload.show then
     require("rat.view.window").open(chat, payload.focus)
   end
+end
+
+---@param payload rat.msg.Edited
+function handlers.edited(payload)
+  require("rat.in_place").over(payload)
 end
 
 ---@param payload rat.msg.Status
@@ -38,8 +51,13 @@ function handlers.status(payload)
   else
     require("rat.view.window").refresh(chat)
   end
-  require("rat.chat.placeholder").show(chat)
-  require("rat.chat.prompt_header").show(chat)
+  if chat.edit then
+    require("rat.in_place").updated(chat)
+  end
+  if not require("rat.chat.registry").is_background(chat) then
+    require("rat.chat.placeholder").show(chat)
+    require("rat.chat.prompt_header").show(chat)
+  end
   require("rat.ask.permission").update()
   require("rat.ask.form").update()
   require("rat.ask.login").update()
@@ -49,6 +67,9 @@ end
 function handlers.closed(payload)
   local chat = require("rat.chat.registry").get(payload.chat)
   if chat then
+    if chat.edit then
+      require("rat.in_place").closed(chat)
+    end
     require("rat.chat").closed(chat)
   end
 end
@@ -64,8 +85,10 @@ function handlers.event(payload)
   local data = payload.data or {}
   local chat = data.chat and require("rat.chat.registry").get(data.chat)
   if chat and payload.name == "RatTurnEnd" then
-    require("rat.chat.alert").ended(chat, data.stop_reason --[[@as string]], data.next)
-    require("rat.chats.attention").ended(chat, data.stop_reason --[[@as string]], data.next)
+    if not require("rat.chat.registry").is_background(chat) then
+      require("rat.chat.alert").ended(chat, data.stop_reason --[[@as string]], data.next)
+      require("rat.chats.attention").ended(chat, data.stop_reason --[[@as string]], data.next)
+    end
   elseif chat and payload.name == "RatTurnStart" then
     require("rat.chat.clock").restart(chat)
   end

@@ -35,7 +35,7 @@ pub(super) use losses::Losses;
 pub(super) use opening::{LastSession, SessionOpening};
 pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};
 pub(super) use pending::{AwaitingUser, PendingElicitation, PendingPermission, PermissionStage};
-pub(super) use phase::{LoginStage, Phase, StartupStep, Turn};
+pub(super) use phase::{LoginStage, Phase, Placing, StartupStep, Turn};
 pub(super) use queue::PromptQueue;
 pub(super) use replay::Replay;
 
@@ -94,6 +94,8 @@ pub(super) struct Chat {
     pub decisions: Decisions,
     /// How many files the first scan of its folders has read, while it takes long.
     pub scanned_files: Option<usize>,
+    /// The number of the change in place that the chat was opened for.
+    pub edit: Option<u64>,
     /// What has to be redrawn.
     pub redraw: RedrawState,
     /// Makes drawing this chat panic; for the test of how that is handled.
@@ -136,6 +138,7 @@ impl Chat {
             call_titles: CallTitles::default(),
             decisions: Decisions::default(),
             scanned_files: None,
+            edit: None,
             redraw: RedrawState::default(),
             #[cfg(test)]
             panics_when_drawn: false,

@@ -18,7 +18,7 @@ pub(in crate::core) enum Phase {
     /// The session is open and the agent waits for a prompt.
     Ready,
     /// A turn is running.
-    Running(Turn),
+    Running(Box<Turn>),
     /// There is no agent because it could not be started or has died; holds the reason.
     Failed(String),
 }
@@ -120,6 +120,19 @@ pub(in crate::core) struct Turn {
     pub conflicts: BTreeSet<PathBuf>,
     /// The commands that the agent has run in our terminals, as shown, except those that the user was asked about.
     pub commands: Vec<(TerminalId, String)>,
+    /// What becomes of the code of an answer that is to replace lines.
+    pub placing: Placing,
+}
+
+/// What becomes of the code of an answer that is to replace lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::core) enum Placing {
+    /// It is awaited.
+    Awaited,
+    /// The agent has written the file itself, so it is not needed.
+    NotNeeded,
+    /// The agent is done, and the code is being put in place.
+    Running,
 }
 
 impl Turn {
@@ -137,7 +150,13 @@ impl Turn {
             activity: None,
             conflicts: BTreeSet::new(),
             commands: Vec::new(),
+            placing: Placing::Awaited,
         }
+    }
+
+    /// Whether the agent is done, and the code of its answer is being put in place.
+    pub(in crate::core) fn is_placing(&self) -> bool {
+        self.placing == Placing::Running
     }
 
     /// Whether the prompt has not been sent to the agent.

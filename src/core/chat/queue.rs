@@ -1,8 +1,10 @@
 //! Prompts waiting to be sent.
 
 use crate::core::messages::user::ArrangedPrompt;
+use crate::session::in_place::InPlace;
 use crate::session::prompt::Prompt;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Prompts waiting to be sent. A paused queue waits for the user to resume it, except for those that go ahead of it.
 #[derive(Debug, Default)]
@@ -85,6 +87,16 @@ impl PromptQueue {
         Some(prompt)
     }
 
+    /// Removes the prompts that are to change lines in place, and returns what they are about.
+    pub(in crate::core) fn take_in_place(&mut self) -> Vec<Arc<InPlace>> {
+        let mut taken = Vec::new();
+        let is_in_place = |(_, prompt): &(u64, Prompt)| prompt.in_place.is_some();
+        while let Some(at) = self.prompts.iter().position(is_in_place) {
+            taken.extend(self.remove_at(at).and_then(|prompt| prompt.in_place));
+        }
+        taken
+    }
+
     /// Puts prompts into the order that the user has given them, with the texts they have now. Of those in `known`, the ones
     /// that are not in `wanted` are removed; all others stay, behind. Returns the texts that the user has changed and that are
     /// not queued any more.
@@ -143,14 +155,18 @@ impl PromptQueue {
         !self.prompts.is_empty() && (!self.paused || self.ahead > 0)
     }
 
-    /// The texts of the prompts, in the order in which they are sent.
+    /// The texts of the prompts, in the order in which they are sent. What is to change lines in place is shown there.
     pub(in crate::core) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.prompts.iter().map(|(_, prompt)| prompt.text.as_str())
+        self.shown().map(|(_, prompt)| prompt.text.as_str())
     }
 
     /// The numbers of the prompts, in the same order.
     pub(in crate::core) fn numbers(&self) -> impl Iterator<Item = u64> {
-        self.prompts.iter().map(|(number, _)| *number)
+        self.shown().map(|(number, _)| *number)
+    }
+
+    fn shown(&self) -> impl Iterator<Item = &(u64, Prompt)> {
+        self.prompts.iter().filter(|(_, prompt)| prompt.in_place.is_none())
     }
 }
 
@@ -167,7 +183,7 @@ mod tests {
     }
 
     fn prompt(text: &str) -> Prompt {
-        Prompt { text: text.to_owned(), attachments: Vec::new() }
+        Prompt { text: text.to_owned(), ..Prompt::default() }
     }
 
     fn next(queue: &mut PromptQueue) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::Chat;
 use super::pending::{PendingElicitation, PendingPermission, PermissionStage};
-use super::phase::{Phase, Turn};
+use super::phase::Phase;
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
 use crate::session::entry::Entry;
 use crate::session::label;
@@ -23,7 +23,7 @@ impl Chat {
             Phase::Stopped => ChatState::Stopped,
             Phase::Starting(_) => ChatState::Starting,
             Phase::Ready => ChatState::Ready,
-            Phase::Running(Turn { cancelled: true, .. }) => ChatState::Cancelling,
+            Phase::Running(turn) if turn.cancelled => ChatState::Cancelling,
             Phase::Running(_) if self.awaiting_user.holds_turn() => ChatState::Waiting,
             Phase::Running(_) => ChatState::Running,
             Phase::Failed(_) => ChatState::Failed,
@@ -42,7 +42,8 @@ impl Chat {
             detail: self.detail(),
             prompt: self.turn().filter(|turn| !turn.cancelled).and_then(|turn| {
                 let text = &turn.prompt.text;
-                (text.len() <= MAX_PROMPT_BYTES).then(|| text.clone())
+                let is_kept = text.len() <= MAX_PROMPT_BYTES && turn.prompt.is_returned();
+                is_kept.then(|| text.clone())
             }),
             queued: self.queue.texts().map(str::to_owned).collect(),
             queue_numbers: self.queue.numbers().collect(),

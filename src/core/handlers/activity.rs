@@ -57,7 +57,7 @@ impl State {
         let entry = chat.transcript.entries().len();
         let mut turn = Turn::new(chat.turns, Prompt::default(), entry);
         turn.ends_by_update = true;
-        self.enter_phase(id, Phase::Running(turn));
+        self.enter_phase(id, Phase::Running(Box::new(turn)));
         self.tell_turn_start(id, None);
     }
 }

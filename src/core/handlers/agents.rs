@@ -35,7 +35,7 @@ impl State {
         directories: Vec<PathBuf>,
         target: SessionTarget,
         focus: bool,
-    ) {
+    ) -> ChatId {
         let fits = |chat: &&Chat| match &target {
             SessionTarget::Last | SessionTarget::Current => {
                 chat.config.name == config.name && chat.cwd == cwd
@@ -51,14 +51,8 @@ impl State {
         let current = self.current.and_then(|id| self.chats.get(&id)).filter(fits);
         let existing = current.or_else(|| self.chats.values().rev().find(fits));
         let existing = existing.map(|chat| chat.id);
-        let id = existing.unwrap_or_else(|| {
-            self.last_chat += 1;
-            let id = ChatId(self.last_chat);
-            let mut chat = Chat::new(id, config.clone(), cwd, directories);
-            chat.opening.target = target.clone();
-            self.chats.insert(id, chat);
-            id
-        });
+        let new = || self.add_chat(config.clone(), cwd, directories, target.clone());
+        let id = existing.unwrap_or_else(new);
         self.current = Some(id);
         self.announce(id, true, focus);
         if existing.is_none() {
@@ -72,11 +66,27 @@ impl State {
                 SessionTarget::Current | SessionTarget::New => {}
             }
         }
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.agent.is_none() {
+        if let Some(chat) = self.chats.get_mut(&id).filter(|chat| chat.agent.is_none()) {
             chat.config = config;
             self.connect(id);
         }
+        id
+    }
+
+    /// Adds a chat that is not connected.
+    pub(super) fn add_chat(
+        &mut self,
+        config: AgentConfig,
+        cwd: PathBuf,
+        directories: Vec<PathBuf>,
+        target: SessionTarget,
+    ) -> ChatId {
+        self.last_chat += 1;
+        let id = ChatId(self.last_chat);
+        let mut chat = Chat::new(id, config, cwd, directories);
+        chat.opening.target = target;
+        self.chats.insert(id, chat);
+        id
     }
 
     /// Reports the problems of the settings file, once for each state of the file.
@@ -95,11 +105,10 @@ impl State {
         }
     }
 
-    /// Sets the options for unsaved text of the chat that `start` was called for.
-    pub(in crate::core) fn set_policy(&mut self, policy: ChatPolicy) {
-        if let Some(chat) = self.current.and_then(|id| self.chats.get_mut(&id)) {
+    /// Sets the options for files of a chat.
+    pub(in crate::core) fn set_policy(&mut self, id: ChatId, policy: ChatPolicy) {
+        if let Some(chat) = self.chats.get_mut(&id) {
             chat.access.policy = policy;
-            let id = chat.id;
             self.update_rules(id);
             self.judge_waiting(id);
             self.prepare_checkpoints(id);
@@ -107,12 +116,20 @@ impl State {
     }
 
     /// Tells the editor about a chat.
-    fn announce(&mut self, id: ChatId, show: bool, focus: bool) {
+    pub(super) fn announce(&mut self, id: ChatId, show: bool, focus: bool) {
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.redraw.status = true;
             let (agent, title) = (chat.name().to_owned(), chat.agent_title());
-            let cwd = chat.cwd.clone();
-            self.before_draw.push(EditorMessage::Chat { chat: id, agent, title, cwd, show, focus });
+            let (cwd, edit) = (chat.cwd.clone(), chat.edit);
+            self.before_draw.push(EditorMessage::Chat {
+                chat: id,
+                agent,
+                title,
+                cwd,
+                show,
+                focus,
+                edit,
+            });
         }
     }
 
@@ -363,17 +380,19 @@ impl State {
 
     /// Answers every request, question and call that waits in this chat.
     pub(in crate::core) fn settle_chat(&mut self, id: ChatId, tools: ToolStatus) {
+        self.stop_placing(id);
         self.cancel_permissions(id);
         self.cancel_all_elicitations(id);
         self.report_turn_end(id, false);
         self.withdraw_calls(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = Replay::None;
-        if let Phase::Running(turn) = &chat.phase
+        if let Phase::Running(turn) = &mut chat.phase
             && turn.is_unsent()
         {
             // It was not sent, so it is sent first once there is an agent again.
             chat.queue.push_ahead(turn.prompt.clone());
+            turn.prompt.in_place = None;
         }
         self.cut_calls_off(id, tools);
         self.end_terminals(id);

@@ -34,7 +34,7 @@ impl State {
                 None => return self.cancel_orphaned(agent, token),
             },
         };
-        self.requests.insert(token, PendingRequest { agent, chat: id, file: None });
+        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let Elicitation { message, tool_call, wants } = elicitation;
@@ -65,7 +65,8 @@ impl State {
     /// Cancels an elicitation that belongs to a call which has ended.
     fn cancel_orphaned(&mut self, agent: AgentId, token: RequestToken) {
         if let Some(chat) = self.chats_on(agent).first() {
-            self.requests.insert(token, PendingRequest { agent, chat: *chat, file: None });
+            self.requests
+                .insert(token, PendingRequest { agent: Some(agent), chat: *chat, file: None });
         }
         self.respond(token, Answer::Elicitation(Action::Cancel));
     }

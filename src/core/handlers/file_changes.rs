@@ -1,7 +1,7 @@
 //! File changes by agents: has open buffers follow what agents write to disk by themselves, and tells the user about
 //! every change, whether it was written through us or not.
 
-use crate::core::chat::{Chat, Phase};
+use crate::core::chat::{Chat, Phase, Placing};
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
@@ -122,6 +122,11 @@ impl State {
         if let Some(Phase::Running(turn)) = self.chats.get_mut(&id).map(|chat| &mut chat.phase) {
             // The agent may write the same lines again and again.
             conflicting.retain(|path| turn.conflicts.insert(path.clone()));
+            let written = named(|change| change.via == "protocol" && change.hunks > 0);
+            let in_place = turn.prompt.in_place.as_ref();
+            if !turn.is_placing() && in_place.is_some_and(|edit| written.contains(&edit.path)) {
+                turn.placing = Placing::NotNeeded;
+            }
         }
         let deleted = named(|change| change.deleted);
         if let Some((name, files)) = self.name_files(id, &conflicting) {

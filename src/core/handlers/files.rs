@@ -57,7 +57,10 @@ impl State {
                 chat.write(token, by, path, content)
             }
         };
-        self.requests.insert(token, PendingRequest { agent, chat: id, file: Some(effect.clone()) });
+        self.requests.insert(
+            token,
+            PendingRequest { agent: Some(agent), chat: id, file: Some(effect.clone()) },
+        );
         self.effects.push(effect);
     }
 
@@ -68,7 +71,8 @@ impl State {
         session: &SessionId,
     ) {
         if let Some(chat) = self.chats_on(agent).first() {
-            self.requests.insert(token, PendingRequest { agent, chat: *chat, file: None });
+            self.requests
+                .insert(token, PendingRequest { agent: Some(agent), chat: *chat, file: None });
         }
         let message = format!("there is no session {session} here");
         self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
@@ -149,7 +153,9 @@ impl State {
             }
             FileOutcome::Failed { code, message, reason } => {
                 if !self.may_try_again(id, token, &reason) {
-                    self.wanted_write_failed(id, token, &reason);
+                    if !self.placing_failed(token, &reason) {
+                        self.wanted_write_failed(id, token, &reason);
+                    }
                     self.respond(token, Answer::Error { code, message });
                 }
             }
@@ -159,6 +165,7 @@ impl State {
     fn file_denied(&mut self, id: ChatId, token: RequestToken, file: &Path, rule: &str) {
         let request = self.requests.get(&token).and_then(|request| request.file.as_ref());
         let verb = if matches!(request, Some(Effect::Write { .. })) { "write" } else { "read" };
+        self.placing_failed(token, &format!("the rule \"{rule}\" denies it"));
         let Some(chat) = self.chats.get(&id) else { return };
         let what = format!("let it {verb} {}", chat.scene().shorten(file));
         self.denied_by_rule(id, token, &what, rule, None);

@@ -69,8 +69,8 @@ impl State {
         let Some(chat) = self.chats.get(&id) else { return };
         let (config, policy) = (chat.config.clone(), chat.access.policy.clone());
         let (cwd, directories) = (chat.cwd.clone(), chat.directories.clone());
-        self.start(config, cwd, directories, SessionTarget::Fork(point), true);
-        self.set_policy(policy);
+        let id = self.start(config, cwd, directories, SessionTarget::Fork(point), true);
+        self.set_policy(id, policy);
     }
 
     /// A fork was opened: starts its transcript with that of its source.

@@ -10,6 +10,7 @@ mod export;
 mod file_changes;
 mod files;
 mod forks;
+mod in_place;
 mod kept_rules;
 mod listening;
 mod login;

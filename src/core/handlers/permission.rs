@@ -31,7 +31,7 @@ impl State {
         token: RequestToken,
         request: PermissionRequest,
     ) {
-        self.requests.insert(token, PendingRequest { agent, chat: id, file: None });
+        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
@@ -146,7 +146,7 @@ impl State {
     /// sent as the next prompt.
     pub(super) fn send_reason(&mut self, id: ChatId, reason: String) {
         if let Some(chat) = self.chats.get_mut(&id) {
-            chat.queue.push_ahead(Prompt { text: reason, attachments: Vec::new() });
+            chat.queue.push_ahead(Prompt { text: reason, ..Prompt::default() });
             chat.redraw.status = true;
         }
     }

@@ -5,7 +5,7 @@ use crate::core::calls::ExpectedReply;
 use crate::core::chat::Replay;
 use crate::core::chat::{Chat, Phase, Turn};
 use crate::core::messages::call::Call;
-use crate::core::messages::editor::{EditorMessage, Level};
+use crate::core::messages::editor::{EditOutcome, EditorMessage, Level};
 use crate::core::messages::effect::{CollectPromptContext, Effect};
 use crate::core::messages::files::{PromptContext, ReportedChange, UnsavedFile};
 use crate::core::messages::policy::Unsaved;
@@ -111,7 +111,7 @@ impl State {
         chat.access.edited.clear();
         let (number, unsaved) = (chat.turns, chat.access.policy.unsaved);
         let text = prompt.text.clone();
-        self.enter_phase(id, Phase::Running(Turn::new(number, prompt, entry)));
+        self.enter_phase(id, Phase::Running(Box::new(Turn::new(number, prompt, entry))));
         self.tell_turn_start(id, Some(text));
         // Even if nothing goes with the prompt, it waits for the checkpoint of its folders.
         self.collect_context(id, unsaved);
@@ -150,6 +150,11 @@ impl State {
             .any(|it| matches!(it, Question::UnsavedText(chat, _) if *chat == id));
         if turn.number != number || already_asked {
             return;
+        }
+        if let Some(edit) = &turn.prompt.in_place {
+            // The agent gets this text anyway.
+            let text = edit.text();
+            context.unsaved.retain(|file| file.text.content() != text);
         }
         let (takes, files) = (chat.info.capabilities.prompt, std::mem::take(&mut context.files));
         if chat.access.policy.unsaved == Unsaved::Ignore {
@@ -207,7 +212,11 @@ impl State {
         let Some(session) = chat.session.clone() else { return };
         let (accepts, can_open) = (chat.info.capabilities.prompt, !chat.config.disk.is_separate);
         let Packed { mut blocks, notices } = turn.prompt.pack(accepts, files, can_open);
-        let (entry, words) = (turn.entry, notes.text());
+        let in_place = turn.prompt.in_place.as_deref();
+        let request = in_place.map(|edit| chat.request_in_place(edit)).unwrap_or_default();
+        let asked: String = request.iter().filter_map(Content::text).collect();
+        blocks.extend(request);
+        let (entry, words) = (turn.entry, asked + &notes.text());
         for notice in notices {
             self.notify(Level::Warn, notice);
         }
@@ -236,15 +245,25 @@ impl State {
         };
         if let Some(chat) = self.chats.get_mut(&id) {
             chat.decisions.put_back(decisions);
-            let title = "Cancelled before it was sent. The text is back in the prompt.";
+            let back =
+                if prompt.in_place.is_none() { " The text is back in the prompt." } else { "" };
+            let title = format!("Cancelled before it was sent.{back}");
             chat.transcript.note(Severity::Info, title, Vec::new());
         }
-        self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
+        if prompt.in_place.is_none() {
+            self.return_prompt(id, prompt);
+        }
+        self.edit_over(id, EditOutcome::Cancelled);
         self.withdraw_questions(
             |question| matches!(question, Question::UnsavedText(chat, _) if *chat == id),
         );
         self.count_questions();
         self.end_turn(id, true, "cancelled");
+    }
+
+    /// Puts a prompt that was not answered into the prompt buffer.
+    pub(super) fn return_prompt(&mut self, id: ChatId, prompt: Prompt) {
+        self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
     }
 
     /// Returns the chat and its turn if the turn's prompt was not sent.

@@ -300,7 +300,9 @@ impl State {
 
     /// Returns the answer to a write that was made.
     pub(super) fn answer_to_write(&self, token: RequestToken) -> Answer {
-        match self.requests.get(&token).and_then(|request| request.file.as_ref()) {
+        // What the user has changed is told to the agent that waits for the answer.
+        let request = self.requests.get(&token).filter(|request| request.agent.is_some());
+        match request.and_then(|request| request.file.as_ref()) {
             Some(Effect::Write { consent: Consent::Edited { note, .. }, .. }) => {
                 Answer::Error { code: INTERNAL_ERROR, message: note.clone() }
             }

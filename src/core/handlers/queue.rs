@@ -28,7 +28,7 @@ impl State {
             QueueAction::Send(number) => self.send_queued(id, number),
             QueueAction::Arrange { prompts, known } => {
                 for text in chat.queue.arrange(prompts, &known) {
-                    let prompt = Prompt { text, attachments: Vec::new() };
+                    let prompt = Prompt { text, ..Prompt::default() };
                     self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
                     let told =
                         "A prompt was sent before you changed it. Your text is in the prompt.";

@@ -117,11 +117,11 @@ impl State {
     /// Puts the prompt of a turn that was lost with its agent back into the prompt buffer.
     pub(super) fn give_prompt_back(&mut self, id: ChatId, lost: &HashMap<ChatId, Prompt>) {
         let Some((chat, prompt)) = self.chats.get_mut(&id).zip(lost.get(&id)) else { return };
-        let note = format!("This turn was lost with it. {}", user_messages::PROMPT_IS_BACK);
-        chat.transcript.note(Severity::Error, note, Vec::new());
-        if !prompt.text.is_empty() {
-            let prompt = prompt.clone();
-            self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
+        let back = if prompt.in_place.is_none() { user_messages::PROMPT_IS_BACK } else { "" };
+        let note = format!("This turn was lost with it. {back}");
+        chat.transcript.note(Severity::Error, note.trim_end(), Vec::new());
+        if prompt.is_returned() {
+            self.return_prompt(id, prompt.clone());
         }
     }
 

@@ -52,7 +52,7 @@ impl State {
         token: RequestToken,
         request: TerminalRequest,
     ) {
-        self.requests.insert(token, PendingRequest { agent, chat: id, file: None });
+        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
         match request {
             TerminalRequest::Create(create) => self.create_terminal(id, token, create),
             TerminalRequest::Output(terminal) => self.terminal_output(id, token, &terminal),

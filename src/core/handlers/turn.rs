@@ -66,7 +66,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let (agent, session) = (chat.agent, chat.session.clone());
         let Phase::Running(turn) = &mut chat.phase else {
-            if self.withdraw_login(id) {
+            if self.withdraw_login(id) || self.withdraw_edits(id) {
                 return;
             }
             return self.notify(Level::Info, "No turn to cancel");
@@ -74,6 +74,9 @@ impl State {
         let number = turn.number;
         if turn.is_unsent() {
             return self.withdraw_prompt(id);
+        }
+        if turn.is_placing() {
+            return self.cancel_file_questions(id);
         }
         if turn.cancelled {
             return self.offer_to_end_agent(id, number);
@@ -156,6 +159,9 @@ impl State {
 
     /// Ends the running turn with a stop reason.
     pub(in crate::core) fn turn_ended(&mut self, id: ChatId, stop: &StopReason) {
+        if self.place_answer(id, stop) {
+            return;
+        }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         // Some agents report `end_turn` for a cancelled turn.
@@ -209,6 +215,7 @@ impl State {
         }
         if login::is_required(error) {
             chat.transcript.note(Severity::Warning, "Login required", Vec::new());
+            chat.turn_mut().map(|turn| turn.prompt.in_place.take());
             self.end_turn(id, true, "error");
             if let Some(chat) = self.chats.get_mut(&id) {
                 chat.queue.push_ahead(turn.prompt);
@@ -216,7 +223,7 @@ impl State {
             return self.login(id);
         }
         let mut why = user_messages::turn(chat.name(), error);
-        if !turn.prompt.text.is_empty() {
+        if turn.prompt.is_returned() {
             why = why.advise(user_messages::PROMPT_IS_BACK);
             let prompt = turn.prompt.clone();
             self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });

@@ -63,6 +63,8 @@ pub enum EditorMessage {
         show: bool,
         /// Whether to put the cursor into the prompt.
         focus: bool,
+        /// The number of the change in place that it was opened for.
+        edit: Option<u64>,
     },
     /// The status of a chat has changed.
     Status(Box<ChatStatus>),
@@ -76,6 +78,15 @@ pub enum EditorMessage {
         reset: bool,
         /// The changes.
         patch: Patch,
+    },
+    /// A change in place is over.
+    Edited {
+        /// The chat that was asked for it.
+        chat: ChatId,
+        /// The number of the change.
+        edit: u64,
+        /// What has become of it.
+        outcome: EditOutcome,
     },
     /// One line for the user.
     Notify(Level, Notice),
@@ -245,6 +256,19 @@ pub struct SessionItem {
     pub chat: Option<ChatId>,
     /// Whether another Neovim has it open.
     pub open_elsewhere: bool,
+}
+
+/// What has become of a change in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditOutcome {
+    /// The file was changed: by its answer, or by the agent itself.
+    Changed,
+    /// The agent wants nothing changed.
+    Unchanged,
+    /// The user has cancelled it.
+    Cancelled,
+    /// It was not made, and the user was told why.
+    Failed,
 }
 
 /// The urgency of a notification.

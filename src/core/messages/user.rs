@@ -38,6 +38,10 @@ pub enum UserAction {
         /// Whether to put the cursor into the prompt.
         focus: bool,
     },
+    /// `:RatEdit`: have an agent change lines in place.
+    Edit(Box<NewEdit>),
+    /// The same, in the session of this chat.
+    EditAgain(ChatId, Box<Prompt>),
     /// `:RatSessions`: list the sessions of a folder.
     ListSessions {
         /// What to do with the chosen session.
@@ -241,6 +245,23 @@ pub enum UserAction {
     DiffEdited(ChatId, EditedDiff),
     /// Redraw a view completely, because its buffer was created again.
     Redraw(ChatId, View),
+}
+
+/// A change of lines in place to ask for in a new session, whose chat is not shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEdit {
+    /// The agent and how to start it.
+    pub config: AgentConfig,
+    /// The problems of the settings file, one line each.
+    pub problems: Vec<String>,
+    /// The session's working directory.
+    pub cwd: PathBuf,
+    /// Additional roots.
+    pub directories: Vec<PathBuf>,
+    /// The options for files.
+    pub policy: ChatPolicy,
+    /// What to ask.
+    pub prompt: Prompt,
 }
 
 /// Which session to open.

@@ -33,7 +33,7 @@ fn transcript(world: &World, chat: u32) -> String {
 fn each_session_has_its_own_turn_and_its_own_words() {
     let mut world = two_ready_chats();
     world.handle(prompt("second"));
-    let first = Prompt { text: "first".to_owned(), attachments: Vec::new() };
+    let first = Prompt { text: "first".to_owned(), ..Prompt::default() };
     world.handle(Event::User(UserAction::Prompt {
         chat: Some(ChatId(1)),
         prompt: first,
@@ -157,7 +157,7 @@ fn one_login_serves_all_sessions_that_wait_for_it() {
     let login_required =
         || CallError::Rpc { code: AUTH_REQUIRED, message: String::new(), detail: None, data: None };
     world.reply_with_error(login_required());
-    let first = Prompt { text: "first".to_owned(), attachments: Vec::new() };
+    let first = Prompt { text: "first".to_owned(), ..Prompt::default() };
     world.handle(Event::User(UserAction::Prompt {
         chat: Some(ChatId(1)),
         prompt: first,

@@ -63,7 +63,7 @@ fn file_prompt() -> Event {
         mime: None,
         body: Body::File("/project/a.bin".into()),
     };
-    let prompt = Prompt { text: String::new(), attachments: vec![attachment] };
+    let prompt = Prompt { text: String::new(), attachments: vec![attachment], ..Prompt::default() };
     Event::User(UserAction::Prompt { chat: None, prompt, now: false })
 }
 

@@ -89,7 +89,7 @@ fn a_replay_after_a_fork_is_not_shown_twice() {
     world.agent_sends(chunk("s2", Role::Agent, "went again"));
     let said = transcript(&world, 2);
     assert!(said.contains("went") && !said.contains("again") && !said.contains("note"), "{said}");
-    let prompt = Prompt { text: "on".to_owned(), attachments: Vec::new() };
+    let prompt = Prompt { text: "on".to_owned(), ..Prompt::default() };
     world.handle(Event::User(UserAction::Prompt { chat: Some(ChatId(2)), prompt, now: false }));
     world.agent_sends(chunk("s2", Role::Agent, "went on"));
     assert!(transcript(&world, 2).contains("went on"));

@@ -2,6 +2,7 @@
 
 mod answer;
 mod content;
+mod edit;
 mod listen;
 mod prompt;
 mod rules;
@@ -47,6 +48,8 @@ pub(in crate::nvim) enum FromLua {
     SessionDelete(session::SessionDelete),
     /// The user sends a prompt.
     Prompt(prompt::Prompt),
+    /// `:RatEdit`: the user wants lines changed in place, by an agent that has changed them before.
+    Edit(edit::Edit),
     /// `:RatCancel`: cancels the running turn.
     Cancel(Cancel),
     /// `:RatStop`: closes the chat's session.
@@ -206,6 +209,7 @@ impl FromLua {
             Self::SessionClose(close) => close.into(),
             Self::SessionDelete(delete) => delete.into(),
             Self::Prompt(prompt) => prompt.try_into()?,
+            Self::Edit(edit) => edit.try_into()?,
             Self::Cancel(Cancel { chat }) => UserAction::Cancel(chat.map(ChatId)),
             Self::Stop(Stop { chat }) => UserAction::Stop(chat.map(ChatId)),
             Self::Close(Close { chat }) => UserAction::Close(chat.map(ChatId)),

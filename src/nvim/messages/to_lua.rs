@@ -38,6 +38,8 @@ pub(in crate::nvim) enum ToLua {
     /// The content of a view has changed. Encoded by hand, because most of the data is in these messages.
     #[cfg(test)]
     Draw(draw::Draw),
+    /// A change in place is over.
+    Edited(chat::Edited),
     /// Notify the user.
     Notify(chat::Notify),
     /// Trigger a `User` autocommand.
@@ -114,8 +116,11 @@ fn message(message: EditorMessage) -> Value {
         EditorMessage::Draw { chat, view, reset, patch } => {
             return draw::message(chat.0, view, reset, patch);
         }
-        EditorMessage::Chat { chat, agent, title, cwd, show, focus } => {
-            ToLua::Chat(chat::Opened::new(chat.0, agent, title, &cwd, show, focus))
+        EditorMessage::Chat { chat, agent, title, cwd, show, focus, edit } => {
+            ToLua::Chat(chat::Opened::new(chat.0, agent, title, &cwd, (show, focus), edit))
+        }
+        EditorMessage::Edited { chat, edit, outcome } => {
+            ToLua::Edited(chat::Edited::new(chat.0, edit, outcome))
         }
         EditorMessage::Status(status) => ToLua::Status(Box::new((*status).into())),
         EditorMessage::Notify(level, notice) => {

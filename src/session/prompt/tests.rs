@@ -26,7 +26,11 @@ fn read(bytes: &[u8]) -> FileRead {
 fn packed(attachment: Attachment, read: FileRead, capabilities: PromptCapabilities) -> Packed {
     let Body::File(path) = attachment.body.clone() else { panic!("a file") };
     let files = FilesRead::from([(path, read)]);
-    Prompt { text: String::new(), attachments: vec![attachment] }.pack(capabilities, &files, true)
+    Prompt { text: String::new(), attachments: vec![attachment], ..Prompt::default() }.pack(
+        capabilities,
+        &files,
+        true,
+    )
 }
 
 fn link(name: &str, mime: Option<&str>) -> Content {
@@ -40,7 +44,7 @@ fn a_part_of_a_line_is_named_in_the_title() {
     assert_eq!(whole.title(), "a.txt:3");
     let part = Attachment { part: Some("columns 5-7".to_owned()), ..whole };
     assert_eq!(part.title(), "a.txt:3 (columns 5-7)");
-    let prompt = Prompt { text: String::new(), attachments: vec![part] };
+    let prompt = Prompt { text: String::new(), attachments: vec![part], ..Prompt::default() };
     let packed = prompt.pack(PromptCapabilities::default(), &FilesRead::default(), true);
     let said = Content::Text("a.txt:3 (columns 5-7):\n```\ntwo\n```".to_owned());
     assert_eq!(packed.blocks.last(), Some(&said));
@@ -94,7 +98,7 @@ fn files_that_are_too_large_are_linked_with_a_notice() {
     let count = MAX_TOTAL / MAX_MEDIA + 1;
     let names = (0..count).map(|number| format!("{number}.png"));
     let attachments: Vec<_> = names.map(|name| file(&name, Some("image/png"))).collect();
-    let prompt = Prompt { text: "see".to_owned(), attachments };
+    let prompt = Prompt { text: "see".to_owned(), attachments, ..Prompt::default() };
     let data = FileRead::Data { data: encode(PNG), size: MAX_MEDIA, media: sniff(PNG) };
     let files = prompt.files().map(|path| (path.to_owned(), data.clone())).collect();
     let Packed { blocks, notices } = prompt.pack(ALL, &files, true);
@@ -120,7 +124,7 @@ fn an_agent_that_cannot_open_links_is_sent_none() {
     let large = file("data.bin", None);
     let Body::File(path) = large.body.clone() else { panic!("a file") };
     let files = FilesRead::from([(path, FileRead::TooLarge(5 << 20))]);
-    let prompt = Prompt { text: "look".to_owned(), attachments: vec![large] };
+    let prompt = Prompt { text: "look".to_owned(), attachments: vec![large], ..Prompt::default() };
     let Packed { blocks, notices } = prompt.pack(ALL, &files, false);
     assert_eq!(blocks, [Content::Text("look".to_owned())]);
     assert_eq!(notices, ["Could not attach data.bin: it has 5 MiB, the limit is 1 MiB"]);

@@ -21,6 +21,7 @@
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.
+---@field edit? rat.notify.InPlaceEdit `:RatEdit`: what to ask for in a new session, whose chat is not shown.
 
 --- How an agent is started, and what its sessions begin with.
 ---@class (exact) rat.notify.AgentOptions
@@ -83,6 +84,15 @@
 --- The session to open.
 ---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"
 
+--- A change of lines in place that the user wants.
+---@class (exact) rat.notify.InPlaceEdit
+---@field edit integer The number by which Lua knows it.
+---@field text string What the user wants.
+---@field path string The real path of the file.
+---@field first integer The first line, from 1.
+---@field last integer The last line, inclusive.
+---@field lines string[] All lines of the buffer.
+
 --- Lists sessions to choose from.
 ---@class (exact) rat.notify.Sessions
 ---@field act rat.notify.SessionAct What to do with the chosen session.
@@ -119,6 +129,11 @@
 
 --- An attachment of a prompt. It may come from a draft that another version has saved, so unknown fields are ignored.
 ---@alias rat.notify.Attachment rat.msg.Attachment
+
+--- Asks for a change of lines in place in the session of a chat.
+---@class (exact) rat.notify.Edit
+---@field chat integer The chat.
+---@field edit rat.notify.InPlaceEdit The change.
 
 --- Cancels the running turn.
 ---@class (exact) rat.notify.Cancel
@@ -456,6 +471,7 @@
 ---@field session_close rat.notify.SessionClose The user closes a session.
 ---@field session_delete rat.notify.SessionDelete The user deletes a session.
 ---@field prompt rat.notify.Prompt The user sends a prompt.
+---@field edit rat.notify.Edit `:RatEdit`: the user wants lines changed in place, by an agent that has changed them before.
 ---@field cancel rat.notify.Cancel `:RatCancel`: cancels the running turn.
 ---@field stop rat.notify.Stop `:RatStop`: closes the chat's session.
 ---@field close rat.notify.Close `:RatStop!`: closes the chat.

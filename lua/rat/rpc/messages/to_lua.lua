@@ -9,6 +9,7 @@
 ---@field cwd string The session's working directory.
 ---@field show boolean Whether to open its windows.
 ---@field focus boolean Whether to put the cursor into the prompt.
+---@field edit? integer The number of the change in place that it was opened for. Such a chat is in the background until it is shown.
 
 --- The status of a chat.
 ---@class (exact) rat.msg.Status
@@ -85,6 +86,15 @@
 
 --- The views of a chat.
 ---@alias rat.msg.Buffer "chat"|"plan"|"tools"
+
+--- What has become of a change in place.
+---@class (exact) rat.msg.Edited
+---@field chat integer The chat that was asked for it.
+---@field edit integer The number of the change.
+---@field outcome rat.msg.EditOutcome What has become of it.
+
+--- What has become of a change in place.
+---@alias rat.msg.EditOutcome "changed"|"unchanged"|"cancelled"|"failed"
 
 --- One line for the user.
 ---@class (exact) rat.msg.Notify
@@ -516,6 +526,7 @@
 ---@field chat rat.msg.Opened A chat exists, or is to be shown.
 ---@field status rat.msg.Status The status of a chat has changed.
 ---@field draw rat.msg.Draw The content of a view has changed. Encoded by hand, because most of the data is in these messages.
+---@field edited rat.msg.Edited A change in place is over.
 ---@field notify rat.msg.Notify Notify the user.
 ---@field event rat.msg.Event Trigger a `User` autocommand.
 ---@field update rat.msg.Happened Something that scripts listen to has happened in a conversation. Sent only if there is a listener.

@@ -132,7 +132,7 @@ impl TryFrom<Prompt> for UserAction {
             prompt::Attachment::try_from(attachment).map_err(of)
         });
         let attachments = attachments.collect::<Result<_, _>>()?;
-        let prompt = prompt::Prompt { text, attachments };
+        let prompt = prompt::Prompt { text, attachments, in_place: None };
         Ok(Self::Prompt { chat: chat.map(ChatId), prompt, now })
     }
 }

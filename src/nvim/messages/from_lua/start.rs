@@ -1,11 +1,13 @@
 //! The `start` message: which agent to start, its options, and which session to open.
 
+use super::edit::InPlaceEdit;
 use crate::config::options::{AgentOptions, McpServerOptions};
 use crate::config::resolve::AgentSelection;
 use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
 use crate::session::fork::ForkPoint;
+use crate::session::prompt::Prompt;
 use crate::trust::kept::{rule_lines, without_allowing};
 use crate::trust::rule::Rule;
 #[cfg(test)]
@@ -72,6 +74,8 @@ pub(in crate::nvim) struct Start {
     /// Whether to put the cursor into the prompt.
     #[serde(default)]
     focus: bool,
+    /// `:RatEdit`: what to ask for in a new session, whose chat is not shown.
+    edit: Option<InPlaceEdit>,
 }
 
 /// A request for a chat whose agent configuration has not been resolved.
@@ -93,6 +97,8 @@ pub struct StartRequest {
     pub target: SessionTarget,
     /// Whether to put the cursor into the prompt.
     pub focus: bool,
+    /// A change of lines in place to ask for, in a session of its own.
+    pub edit: Option<Box<Prompt>>,
 }
 
 /// The session to open.
@@ -236,6 +242,8 @@ impl TryFrom<Start> for StartRequest {
             Some(Wish::Fork) => SessionTarget::Fork(ForkPoint::whole(session()?)),
             Some(Wish::Never) | None => SessionTarget::Current,
         };
+        let edit = start.edit.map(Prompt::try_from).transpose();
+        let edit = edit.map_err(|error| error.within("edit"))?;
         let (rules, problems) = parse_rules(
             &start.rules,
             &start.project_rules,
@@ -266,6 +274,7 @@ impl TryFrom<Start> for StartRequest {
             problems,
             target,
             focus: start.focus,
+            edit: edit.map(Box::new),
         })
     }
 }

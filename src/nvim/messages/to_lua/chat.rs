@@ -25,6 +25,31 @@ pub(in crate::nvim) struct Opened {
     show: bool,
     /// Whether to put the cursor into the prompt.
     focus: bool,
+    /// The number of the change in place that it was opened for. Such a chat is in the background until it is shown.
+    edit: Option<u64>,
+}
+
+/// What has become of a change in place.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Edited {
+    /// The chat that was asked for it.
+    chat: Chat,
+    /// The number of the change.
+    edit: u64,
+    /// What has become of it.
+    outcome: EditOutcome,
+}
+
+/// What has become of a change in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(in crate::nvim) enum EditOutcome {
+    Changed,
+    Unchanged,
+    Cancelled,
+    Failed,
 }
 
 /// One line for the user.
@@ -175,11 +200,23 @@ impl Opened {
         agent: String,
         title: String,
         cwd: &Path,
-        show: bool,
-        focus: bool,
+        (show, focus): (bool, bool),
+        edit: Option<u64>,
     ) -> Self {
         let (agent, title, cwd) = (Handle::new(agent), Label::new(title), FilePath::new(cwd));
-        Self { chat, agent, title, cwd, show, focus }
+        Self { chat, agent, title, cwd, show, focus, edit }
+    }
+}
+
+impl Edited {
+    pub(super) fn new(chat: Chat, edit: u64, outcome: editor::EditOutcome) -> Self {
+        let outcome = match outcome {
+            editor::EditOutcome::Changed => EditOutcome::Changed,
+            editor::EditOutcome::Unchanged => EditOutcome::Unchanged,
+            editor::EditOutcome::Cancelled => EditOutcome::Cancelled,
+            editor::EditOutcome::Failed => EditOutcome::Failed,
+        };
+        Self { chat, edit, outcome }
     }
 }
 
@@ -275,7 +312,7 @@ impl Closed {
 }
 
 impl Draft {
-    pub(super) fn new(chat: Chat, Prompt { text, attachments }: Prompt, taken: bool) -> Self {
+    pub(super) fn new(chat: Chat, Prompt { text, attachments, .. }: Prompt, taken: bool) -> Self {
         let attachments = attachments.into_iter().map(Into::into).collect();
         Self { chat, taken, text: BufferText::new(text), attachments }
     }

@@ -4,7 +4,7 @@ use super::draw::Draw;
 use super::*;
 use crate::core::messages::checkpoint::{KeptTurn, TurnRef};
 use crate::core::messages::content::{ContentAction, ContentOffer};
-use crate::core::messages::editor::{Asked, Level, SessionItem, UserAutocmd};
+use crate::core::messages::editor::{Asked, EditOutcome, Level, SessionItem, UserAutocmd};
 use crate::core::messages::failure::{Failure, Origin};
 use crate::core::messages::files::{FileChange, ProposedWrite};
 use crate::core::messages::page::View;
@@ -130,7 +130,9 @@ fn chats() -> Vec<EditorMessage> {
             cwd: "/a".into(),
             show: true,
             focus: false,
+            edit: Some(3),
         },
+        EditorMessage::Edited { chat, edit: 3, outcome: EditOutcome::Changed },
         EditorMessage::Status(Box::new(status)),
         EditorMessage::Status(Box::new(short)),
         EditorMessage::Notify(Level::Warn, hostile_text().into()),
@@ -148,7 +150,7 @@ fn chats() -> Vec<EditorMessage> {
         EditorMessage::Closed(chat),
         EditorMessage::Draft {
             chat,
-            prompt: Prompt { text: hostile_text(), attachments },
+            prompt: Prompt { text: hostile_text(), attachments, ..Prompt::default() },
             taken: true,
         },
     ];
