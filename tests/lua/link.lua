@@ -106,6 +106,26 @@ case("a link to a file opens the file, however it is written", function()
   end
 end)
 
+--- Holds (Windows and views): `gx`, `gf` and `<CR>` open the link or file under the cursor.
+case("a path in backticks may have blanks", function()
+  local folder = vim.fn.tempname()
+  vim.fn.mkdir(folder .. "/my notes", "p")
+  vim.fn.writefile({ "1", "2", "3" }, folder .. "/my notes/a (1).txt")
+  vim.fn.writefile({ "1", "2", "3" }, folder .. "/plain.txt")
+  local cases = {
+    { "see `my notes/a (1).txt:2` there", "        ^", "a (1).txt", 2 },
+    { "see `my notes/a (1).txt` there", "    ^", "a (1).txt", 1 },
+    { "`cat plain.txt` or `x`", "      ^", "plain.txt", 1 },
+    { "`x` plain.txt:3 `y`", "     ^", "plain.txt", 3 },
+  }
+  for _, one in ipairs(cases) do
+    local nvim = start(one[1], one[2])
+    nvim:lua("require('rat.chat.registry').get(1).cwd = ...", folder)
+    nvim:input("gf")
+    nvim:poll(("vim.fn.expand('%%:t') == '%s' and vim.fn.line('.') == %d"):format(one[3], one[4]))
+  end
+end)
+
 case("a link to what is no file opens nothing", function()
   for _, link in ipairs({
     "file:///no/such/file",

@@ -29,6 +29,18 @@ local function link_target(text, column)
   end
 end
 
+--- Returns the code in backticks at a column, which may be a path with blanks.
+---@param text string
+---@param column integer
+---@return string?
+local function code_at(text, column)
+  for first, inside, after in text:gmatch("()`([^`]+)`()") do
+    if first <= column and column < after then
+      return inside
+    end
+  end
+end
+
 --- Returns the longest run of certain characters around a column.
 ---@param text string
 ---@param column integer
@@ -79,7 +91,8 @@ local function file_under_cursor(cwd)
   local text, column = around_cursor()
   local linked = link_target(text, column)
   local bare = linked and vim.trim(linked:gsub('%s+"[^"]*"%s*$', "")):gsub("^<(.*)>$", "%1")
-  for _, cited in ipairs({ bare or "", word_at(text, column, "[^%s\"'`()<>|,;]") or "" }) do
+  local word = word_at(text, column, "[^%s\"'`()<>|,;]")
+  for _, cited in ipairs({ bare or "", code_at(text, column) or "", word or "" }) do
     for _, place in ipairs(cited ~= "" and possible_places(cited) or {}) do
       if place.path ~= "" and location.resolve(place.path, cwd) then
         return { path = place.path, line = place.line, cwd = cwd }
