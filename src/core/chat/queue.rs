@@ -89,10 +89,19 @@ impl PromptQueue {
 
     /// Removes the prompts that are to change lines in place, and returns what they are about.
     pub(in crate::core) fn take_in_place(&mut self) -> Vec<Arc<InPlace>> {
+        self.take_in_place_from(0)
+    }
+
+    /// The same for those that wait for the user to resume the queue: they are not shown in it.
+    pub(in crate::core) fn take_paused_in_place(&mut self) -> Vec<Arc<InPlace>> {
+        if self.is_paused() { self.take_in_place_from(self.ahead) } else { Vec::new() }
+    }
+
+    fn take_in_place_from(&mut self, first: usize) -> Vec<Arc<InPlace>> {
         let mut taken = Vec::new();
         let is_in_place = |(_, prompt): &(u64, Prompt)| prompt.in_place.is_some();
-        while let Some(at) = self.prompts.iter().position(is_in_place) {
-            taken.extend(self.remove_at(at).and_then(|prompt| prompt.in_place));
+        while let Some(at) = self.prompts.iter().skip(first).position(is_in_place) {
+            taken.extend(self.remove_at(first + at).and_then(|prompt| prompt.in_place));
         }
         taken
     }

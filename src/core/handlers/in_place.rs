@@ -275,9 +275,11 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let mut dropped: Vec<_> =
             chat.turn_mut().and_then(|turn| turn.prompt.in_place.take()).into_iter().collect();
-        if matches!(next, Phase::Failed(_) | Phase::Stopped) {
-            dropped.extend(chat.queue.take_in_place());
-        }
+        dropped.extend(match next {
+            Phase::Failed(_) | Phase::Stopped => chat.queue.take_in_place(),
+            Phase::Ready => chat.queue.take_paused_in_place(),
+            Phase::Starting(_) | Phase::Running(_) => Vec::new(),
+        });
         self.tell_edits(id, &dropped, EditOutcome::Failed);
     }
 
