@@ -11,6 +11,7 @@ mod end;
 mod exec;
 mod forms;
 mod images;
+mod in_place;
 mod model;
 mod replay;
 mod review;
