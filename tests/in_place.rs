@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Agent, Chat, ChatBuilder, Nvim, Request, text};
+use crate::support::{Agent, Chat, ChatBuilder, Nvim, Request, TempFolder, text};
 use serde_json::{Value as Json, json};
 
 const FILE: &str = "use std::fs;\n\nmod a {\n    fn read() {\n        fs::read()\n    }\n}\n";
@@ -458,4 +458,57 @@ fn only_files_are_changed_in_place() {
     desk.poll_message("This buffer is not a file, so nothing can be changed in place");
     desk.nvim.command("edit a.rs | set nomodifiable | RatEdit write a poem");
     desk.poll_message("This buffer is not modifiable, so nothing can be changed in place");
+}
+
+/// A buffer whose file does not exist is changed, and the file is not created.
+#[test]
+fn a_new_buffer_needs_no_file() {
+    let mut desk = Desk::new();
+    desk.nvim.command("edit new.rs | call setline(1, 'fn a() {}')");
+    desk.nvim.command("RatEdit make it async");
+    desk.agent.expect_start();
+    let session = desk.agent.handshake();
+    let asked = desk.expect(session);
+    desk.answer(&asked, "```\nasync fn a() {}\n```");
+    desk.poll_line(1, "async fn a() {}");
+    desk.poll_quiet();
+    assert!(!desk.nvim.cwd().join("new.rs").exists());
+    assert_eq!(vim(&mut desk.nvim, "&modified"), json!(1));
+}
+
+/// A file outside of the project is one that the user has pointed at, so nothing is asked.
+#[test]
+fn a_file_elsewhere_may_be_changed() {
+    let mut desk = Desk::new();
+    let elsewhere = TempFolder::apart();
+    let path = elsewhere.file("b.rs", "fn b() {}\n");
+    desk.nvim.command(&format!("edit {} | RatEdit rename it", path.display()));
+    desk.agent.expect_start();
+    let session = desk.agent.handshake();
+    let asked = desk.expect(session);
+    desk.answer(&asked, "```\nfn c() {}\n```");
+    desk.poll_line(1, "fn c() {}");
+    desk.poll_pending(1);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "fn c() {}\n");
+}
+
+/// Holds (In place): The session of a change that was accepted ends with the next change.
+#[test]
+fn sessions_of_decided_changes_end() {
+    let (mut desk, asked) = Desk::asked();
+    let chats = "return #require('rat.chat.registry').all()";
+    desk.answer(&asked, ANSWER);
+    desk.poll_pending(1);
+    desk.poll_quiet();
+    desk.nvim.command("1RatEdit first");
+    let first = desk.expect_in("s2");
+    assert_eq!(desk.nvim.lua(chats, json!([])), json!(2), "something of it is pending");
+    desk.answer(&first, "```\nuse std::io;\n```");
+    desk.poll_line(1, "use std::io;");
+    desk.poll_quiet();
+    desk.nvim.command("RatAccept file");
+    desk.poll_pending(0);
+    desk.nvim.command("1RatEdit second");
+    desk.expect_in("s3");
+    desk.nvim.poll("one chat", |nvim| nvim.lua(chats, json!([])) == json!(1));
 }

@@ -181,6 +181,8 @@ local function ask(edit, agent, earlier)
   if earlier then
     marks.remove(earlier)
   end
+  -- Not before: an agent without a session is stopped.
+  tidy()
   watch(edit.buf)
   local name = edit.chat and edit.chat.title or agent --[[@as string]]
   marks.say(edit, ("%s: starting"):format(text_of.one_line(name)))
@@ -276,7 +278,6 @@ function M.start(opts)
     end
     return begin(buf, first, last, opts, nil, earlier)
   end
-  tidy()
   launch.choose(opts.agent, function(agent)
     if api.nvim_buf_is_loaded(buf) and last < api.nvim_buf_line_count(buf) then
       begin(buf, first, last, opts, agent)
