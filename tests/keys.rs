@@ -202,6 +202,13 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the URL", "vim.g.opened", &json!("https://a.example/x"));
         }
+        ("n", "gy") => {
+            chat.say("Run:\n\n```sh\nmake\n```\n");
+            chat.nvim.poll_screen("make");
+            chat.go_to("make");
+            chat.nvim.input(key);
+            poll_lua(&mut chat.nvim, "the code", "vim.fn.getreg('\"')", &json!("make\n"));
+        }
         ("n", "i" | "a" | "o") => {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the prompt", "vim.bo.filetype", &json!("ratprompt"));
@@ -220,6 +227,30 @@ fn every_key_of_the_transcript_does_what_it_says() {
         ("n", key) => expect_answer(chat, request, key),
         _ => panic!("{mode} {key} is listed and has no case"),
     });
+}
+
+/// Holds (Prompts and keys): `gy` yanks a code block without its fences and without the indentation of its list.
+#[test]
+fn a_code_block_is_yanked_from_anywhere_in_it() {
+    let mut chat = Chat::in_turn();
+    let answer = "One:\n\n```rust\nfn a() {\n    b();\n}\n```\n\n1. Two:\n\n   ~~~\n   c\n     d\n\n   e\n   ~~~\n\nThe end.";
+    chat.say(answer);
+    chat.nvim.poll_screen("The end.");
+    for (place, keys, register, wanted) in [
+        ("fn a()", "gy", '"', "fn a() {\n    b();\n}\n"),
+        ("    b();", "\"xgy", 'x', "fn a() {\n    b();\n}\n"),
+        ("```rust", "gy", '"', "fn a() {\n    b();\n}\n"),
+        ("     d", "gy", '"', "c\n  d\n\ne\n"),
+    ] {
+        chat.nvim.lua("vim.fn.setreg(..., '')", json!([register]));
+        chat.go_to(place);
+        chat.nvim.input(keys);
+        let value = format!("vim.fn.getreg('{register}')");
+        poll_lua(&mut chat.nvim, place, &value, &json!(wanted));
+    }
+    chat.go_to("The end.");
+    chat.nvim.input("gy");
+    chat.nvim.poll("a message", |nvim| nvim.messages().contains("No code block under the cursor"));
 }
 
 /// Keys that answer the request: `ga`, `gr`, and `g` with an option's number; `gA` makes a rule of it.

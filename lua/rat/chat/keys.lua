@@ -334,6 +334,14 @@ local transcript_keys = {
     end,
   },
   { modes = { "n" }, lhs = "gd", doc = "show the tool call's diff", run = show_diff },
+  {
+    modes = { "n" },
+    lhs = "gy",
+    doc = "yank the code block",
+    run = function()
+      require("rat.view.code_block").yank()
+    end,
+  },
 }
 for _, lhs in ipairs({ "i", "a", "o" }) do
   table.insert(transcript_keys, {

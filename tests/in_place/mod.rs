@@ -1,5 +1,7 @@
 //! `:RatEdit` in real Neovim: an agent changes lines in place, while the user goes on in the same file and elsewhere.
 
+mod ends;
+
 use std::fs;
 
 use crate::support::{Agent, Chat, ChatBuilder, Nvim, Request, TempFolder, text};
@@ -192,18 +194,6 @@ fn unsaved_lines_stay_unsaved() {
     assert_eq!(desk.lines()[4], "        fs::read()", "one step undoes it");
 }
 
-/// Holds (In place): Lines that the user has changed meanwhile are not replaced; they are told once.
-#[test]
-fn lines_that_the_user_has_changed_are_kept() {
-    let (mut desk, asked) = Desk::asked();
-    desk.nvim.command("call setline(4, '    fn mine() {')");
-    desk.answer(&asked, ANSWER);
-    desk.poll_message("Could not change a.rs:4-6");
-    desk.poll_quiet();
-    assert_eq!(desk.lines()[3..5], ["    fn mine() {", "        fs::read()"]);
-    assert_eq!(desk.nvim.messages().matches("Could not change").count(), 1);
-}
-
 /// Holds (In place): Several changes run at once, in one file and in several, each in its session.
 #[test]
 fn several_changes_run_at_once() {
@@ -225,47 +215,6 @@ fn several_changes_run_at_once() {
     desk.poll_line(5, CHANGED[0]);
     desk.poll_pending(2);
     desk.poll_quiet();
-}
-
-/// Holds (In place): Lines that an agent is still to change are not given to another.
-#[test]
-fn lines_are_asked_for_once() {
-    let (mut desk, asked) = Desk::asked();
-    desk.nvim.command("6,7RatEdit remove them");
-    desk.poll_message("Fake agent is still to change some of these lines");
-    desk.answer(&asked, ANSWER);
-    desk.poll_line(4, CHANGED[0]);
-    assert!(desk.agent.unexpected().is_empty(), "nothing else was asked");
-}
-
-/// Holds (In place): `:RatCancel` in the lines cancels their change and no other turn.
-#[test]
-fn a_change_is_cancelled_in_its_lines() {
-    let (mut desk, asked) = Desk::asked();
-    desk.nvim.command("5 | RatCancel");
-    desk.agent.expect_notification("session/cancel");
-    desk.agent.say(&asked.session, ANSWER);
-    desk.agent.reply(&asked.prompt, json!({"stopReason": "end_turn"}));
-    desk.poll_quiet();
-    assert_eq!(desk.disk(), FILE);
-    assert_eq!(desk.lines().join("\n") + "\n", FILE);
-}
-
-/// A change that is cancelled while the agent starts is never asked for.
-#[test]
-fn a_change_is_cancelled_while_the_agent_starts() {
-    let mut desk = Desk::new();
-    desk.nvim.command("4,6RatEdit make it async");
-    desk.agent.expect_start();
-    let initialize = desk.agent.expect_request("initialize");
-    desk.poll_words("initializing");
-    desk.nvim.command("4 | RatCancel");
-    desk.poll_quiet();
-    desk.agent.reply(&initialize, json!({"protocolVersion": 1}));
-    desk.agent.open("s1");
-    desk.nvim.command("1RatEdit something else");
-    let asked = desk.expect_in("s2");
-    assert_eq!(asked.prompt.params["prompt"][0], text("something else"));
 }
 
 /// Holds (In place): Where something of a change is pending, `:RatEdit` asks again in the same session, with the words of last time.
@@ -304,20 +253,6 @@ fn an_agent_may_use_its_tools() {
     assert_eq!(desk.lines().join("\n") + "\n", content);
 }
 
-/// Holds (In place): An answer without code changes nothing, and the user is told where it is.
-#[test]
-fn an_answer_without_code_changes_nothing() {
-    let (mut desk, asked) = Desk::asked();
-    desk.answer(&asked, "It **is** async.");
-    desk.poll_message(
-        "Fake agent has answered without code, so a.rs:4-6 is unchanged. :RatToggle there shows the answer.",
-    );
-    desk.poll_quiet();
-    assert_eq!(desk.disk(), FILE);
-    desk.nvim.command("4 | RatToggle");
-    desk.nvim.poll_screen("It is async.");
-}
-
 /// Holds (In place): Code without the indentation of its lines gets it.
 #[test]
 fn code_is_indented_like_its_lines() {
@@ -325,48 +260,6 @@ fn code_is_indented_like_its_lines() {
     desk.answer(&asked, "~~~~\nasync fn read() {\n    fs::read().await\n}\n~~~~");
     desk.poll_line(4, CHANGED[0]);
     assert_eq!(desk.lines()[3..6], CHANGED);
-}
-
-/// Holds (In place): A change whose buffer is closed is cancelled; the user is told.
-#[test]
-fn a_change_ends_with_its_buffer() {
-    let (mut desk, asked) = Desk::asked();
-    desk.nvim.command("enew | bwipeout a.rs");
-    desk.poll_message("a.rs was closed, so its change in place is cancelled");
-    desk.agent.expect_notification("session/cancel");
-    desk.answer(&asked, ANSWER);
-    desk.nvim.poll_events("RatTurnEnd", 1);
-    assert_eq!(desk.disk(), FILE);
-}
-
-/// Holds (In place): A change ends with its agent, with one message, and can be asked for again.
-#[test]
-fn a_change_ends_with_its_agent() {
-    let (mut desk, _) = Desk::asked();
-    desk.agent.exit(3, "out of memory");
-    desk.poll_message("fake exited with status 3");
-    desk.poll_quiet();
-    desk.nvim.command("4 | RatEdit");
-    desk.nvim.poll_screen("make it async");
-    desk.nvim.input("<C-s>");
-    desk.agent.expect_start();
-    let session = desk.agent.handshake();
-    let again = desk.expect(session);
-    desk.answer(&again, ANSWER);
-    desk.poll_line(4, CHANGED[0]);
-}
-
-/// An agent that allows no session says why, once.
-#[test]
-fn a_change_ends_if_there_is_no_session() {
-    let mut desk = Desk::new();
-    desk.nvim.command("4,6RatEdit make it async");
-    desk.agent.expect_start();
-    desk.agent.initialize(json!({}));
-    let open = desk.agent.expect_request("session/new");
-    desk.agent.reply_error(&open, -32000 - 3, "too many sessions");
-    desk.poll_message("too many sessions");
-    desk.poll_quiet();
 }
 
 /// Holds (In place): A chat behind a change is not the one that commands act on, and does not keep the user's text.
@@ -384,23 +277,6 @@ fn a_change_leaves_the_current_chat_alone() {
     chat.agent.reply(&prompt, json!({"stopReason": "end_turn"}));
     chat.nvim.poll("an answer without code", |nvim| nvim.messages().contains("without code"));
     assert!(!chat.nvim.messages().contains("has finished"), "it is told beside the lines");
-}
-
-/// Holds (In place): What the user has written and not sent is there again.
-#[test]
-fn a_text_that_was_not_sent_comes_back() {
-    let mut desk = Desk::new();
-    desk.nvim.command("4,6RatEdit");
-    desk.nvim.poll_screen("Change these 3 lines");
-    desk.nvim.input("make it<CR>async<Esc><Esc>");
-    desk.nvim.poll_no("Change these 3 lines");
-    desk.nvim.command("1RatEdit");
-    desk.nvim.poll_screen("Change this line");
-    desk.nvim.input("<Esc><CR>");
-    desk.agent.expect_start();
-    let session = desk.agent.handshake();
-    let asked = desk.expect(session);
-    assert_eq!(asked.prompt.params["prompt"][0], text("make it\nasync"));
 }
 
 /// Holds (In place): `review = "before"` asks before a change is made.
@@ -450,16 +326,6 @@ fn maps_take_a_selection_and_a_motion() {
     assert_eq!(none, json!(0), "nothing is left");
 }
 
-/// Where no file is, nothing is asked.
-#[test]
-fn only_files_are_changed_in_place() {
-    let mut desk = Desk::new();
-    desk.nvim.command("enew | RatEdit write a poem");
-    desk.poll_message("This buffer is not a file, so nothing can be changed in place");
-    desk.nvim.command("edit a.rs | set nomodifiable | RatEdit write a poem");
-    desk.poll_message("This buffer is not modifiable, so nothing can be changed in place");
-}
-
 /// A buffer whose file does not exist is changed, and the file is not created.
 #[test]
 fn a_new_buffer_needs_no_file() {
@@ -490,25 +356,4 @@ fn a_file_elsewhere_may_be_changed() {
     desk.poll_line(1, "fn c() {}");
     desk.poll_pending(1);
     assert_eq!(fs::read_to_string(&path).unwrap(), "fn c() {}\n");
-}
-
-/// Holds (In place): The session of a change that was accepted ends with the next change.
-#[test]
-fn sessions_of_decided_changes_end() {
-    let (mut desk, asked) = Desk::asked();
-    let chats = "return #require('rat.chat.registry').all()";
-    desk.answer(&asked, ANSWER);
-    desk.poll_pending(1);
-    desk.poll_quiet();
-    desk.nvim.command("1RatEdit first");
-    let first = desk.expect_in("s2");
-    assert_eq!(desk.nvim.lua(chats, json!([])), json!(2), "something of it is pending");
-    desk.answer(&first, "```\nuse std::io;\n```");
-    desk.poll_line(1, "use std::io;");
-    desk.poll_quiet();
-    desk.nvim.command("RatAccept file");
-    desk.poll_pending(0);
-    desk.nvim.command("1RatEdit second");
-    desk.expect_in("s3");
-    desk.nvim.poll("one chat", |nvim| nvim.lua(chats, json!([])) == json!(1));
 }
