@@ -5,39 +5,28 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 /// A longer answer (in bytes) is not searched.
 const MAX_TEXT: usize = 4 << 20;
 
-/// A fenced code block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeBlock {
-    /// What follows the opening fence, such as a language.
-    pub info: String,
-    /// Its lines, without what they are indented by because the block is in a list or a quote.
-    pub lines: Vec<String>,
-}
-
-/// Returns the last fenced code block of a text. `None` if there is none, or if a block is not complete: what it would have
+/// Returns the lines of the last fenced code block of a text, without what is before each of them because the block is in a list
+/// or a quote. `None` if there is none, or if a block is not complete: what it would have
 /// contained, or which of its fences was meant to close it, is not known.
-pub fn last_code_block(text: &str) -> Option<CodeBlock> {
+pub fn last_code_block(text: &str) -> Option<Vec<String>> {
     if text.len() > MAX_TEXT {
         return None;
     }
-    let (mut last, mut open) = (None, None);
+    let (mut last, mut open) = (None, None::<String>);
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                open = Some((info.to_string(), String::new()));
-            }
-            Event::Text(code) => {
-                if let Some((_, text)) = &mut open {
-                    text.push_str(&code);
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => open = Some(String::new()),
+            Event::Text(text) => {
+                if let Some(code) = &mut open {
+                    code.push_str(&text);
                 }
             }
             Event::End(TagEnd::CodeBlock) => {
-                let Some((info, code)) = open.take() else { continue };
-                let lines = code.lines().map(str::to_owned).collect();
+                let Some(code) = open.take() else { continue };
                 if !is_closed(&text[range]) {
                     return None;
                 }
-                last = Some(CodeBlock { info, lines });
+                last = Some(code.lines().map(str::to_owned).collect());
             }
             _ => {}
         }
@@ -62,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(text: &str) -> Option<String> {
-        last_code_block(text).map(|block| block.lines.join("\n"))
+        last_code_block(text).map(|lines| lines.join("\n"))
     }
 
     #[test]
@@ -80,7 +69,6 @@ mod tests {
         ] {
             assert_eq!(found(text).as_deref(), Some(wanted), "{text:?}");
         }
-        assert_eq!(last_code_block("```c x\n```").unwrap().info, "c x");
     }
 
     #[test]
@@ -115,7 +103,7 @@ mod tests {
             let fence = mark.repeat(12);
             let newline = if lines.is_empty() { "" } else { "\n" };
             let text = format!("{before}\n{fence}rust\n{code}{newline}{fence}\n\nafter");
-            prop_assert_eq!(last_code_block(&text).unwrap().lines, lines);
+            prop_assert_eq!(last_code_block(&text).unwrap(), lines);
         }
 
         /// Nothing makes it panic.

@@ -151,6 +151,8 @@ fn the_agent_gets_the_lines_and_their_surroundings() {
     let lines = "```\n    fn read_all() {\n        fs::read()\n    }\n```";
     assert!(request.contains(lines), "{request}");
     let whole = FILE.replace("read()  {", "read_all() {").replacen("fn read()", "fn read_all()", 1);
+    let uri = sent[2]["resource"]["uri"].as_str().unwrap();
+    assert!(uri.starts_with("file:///") && uri.ends_with("a.rs#L1-7"), "{uri}");
     assert_eq!(sent[2]["resource"]["text"], json!(whole));
     assert_eq!(sent.len(), 3, "the unsaved text goes along once");
 }

@@ -79,6 +79,15 @@ local function is_repeatable(edit)
   return is_known and (ids == nil or #ids > 0)
 end
 
+--- Whether a chat has been asked for a change that is kept.
+---@param chat rat.Chat
+---@return boolean
+local function has_edits(chat)
+  return vim.iter(marks.all()):any(function(edit)
+    return edit.chat == chat
+  end)
+end
+
 --- Ends the sessions of changes that are over, except for those that the agent may be asked about again and those whose
 --- conversation the user has looked at.
 local function tidy()
@@ -89,10 +98,7 @@ local function tidy()
     local chat = edit.chat
     if index <= #over - MAX_KEPT or not is_repeatable(edit) then
       marks.remove(edit)
-      local is_used = vim.iter(marks.all()):any(function(other)
-        return other.chat == chat
-      end)
-      if chat and chat.id and registry.is_background(chat) and not is_used then
+      if chat and chat.id and registry.is_background(chat) and not has_edits(chat) then
         rpc.notify("close", { chat = chat.id })
       end
     end
@@ -368,19 +374,10 @@ function M.opened(chat, number)
   local edit = marks.get(number)
   if edit then
     edit.chat = chat
-  elseif registry.is_background(chat) and not M.has_edits(chat) then
+  elseif registry.is_background(chat) and not has_edits(chat) then
     -- It was cancelled before its chat was known.
     rpc.notify("close", { chat = chat.id })
   end
-end
-
---- Whether a chat has been asked for a change that is kept.
----@param chat rat.Chat
----@return boolean
-function M.has_edits(chat)
-  return vim.iter(marks.all()):any(function(edit)
-    return edit.chat == chat
-  end)
 end
 
 --- Handles the end of a change.

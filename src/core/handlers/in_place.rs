@@ -24,6 +24,7 @@ use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity};
 use crate::view::code_block::last_code_block;
 use std::sync::Arc;
+use url::Url;
 
 /// How much of the file the agent is sent, in bytes.
 const MAX_SURROUNDINGS: usize = 64 << 10;
@@ -49,7 +50,7 @@ impl Chat {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (first, last) = edit.numbers();
         Attachment {
-            uri: format!("file://{}", edit.path.display()),
+            uri: Url::from_file_path(&edit.path).map(String::from).unwrap_or_default(),
             label: self.scene().shorten(&edit.path),
             lines: Some((number(first), number(last))),
             part: None,
@@ -96,17 +97,17 @@ impl Chat {
             return failed(format!("{agent} stopped before it was done with {place} ({why})."));
         }
         let messages = self.transcript.entries().iter().skip(turn.entry).rev();
-        let code = messages.filter_map(|entry| match entry {
+        let texts = messages.filter_map(|entry| match entry {
             Entry::Message(message) if message.role == Role::Agent => Some(message.text.as_str()),
             _ => None,
         });
-        let Some(block) = code.filter(|text| !text.trim().is_empty()).find_map(last_code_block)
+        let Some(code) = texts.filter(|text| !text.trim().is_empty()).find_map(last_code_block)
         else {
             let text = format!("{agent} has answered without code, so {place} is unchanged.");
             let notice = Notice::from(text).advise(":RatToggle there shows the answer.");
             return Placement::Over(EditOutcome::Failed, Some((Level::Warn, notice)));
         };
-        let lines = fit_indent(&block.lines, edit.wanted());
+        let lines = fit_indent(&code, edit.wanted());
         if lines == edit.wanted() {
             let notice = format!("{agent} would leave {place} as it is.").into();
             return Placement::Over(EditOutcome::Unchanged, Some((Level::Info, notice)));
