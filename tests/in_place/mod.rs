@@ -208,9 +208,11 @@ fn several_changes_run_at_once() {
     let second = desk.expect_in("s2");
     desk.nvim.command("edit b.rs | RatEdit rename it");
     let third = desk.expect_in("s3");
-    desk.answer(&third, "```\nfn c() {}\n```");
-    desk.poll_line(1, "fn c() {}");
     desk.nvim.command("edit a.rs");
+    desk.answer(&third, "```\nfn c() {}\n```");
+    desk.poll_message("Fake agent has changed b.rs in place");
+    let other = fs::read_to_string(desk.nvim.cwd().join("b.rs")).unwrap();
+    assert_eq!(other, "fn c() {}\n");
     desk.answer(&second, "```\nuse std::fs;\nuse std::io;\n```");
     desk.poll_line(2, "use std::io;");
     desk.answer(&first, ANSWER);
