@@ -62,14 +62,10 @@ end
 ---@param env table<string, string> what commands have printed for the agent
 ---@return boolean asked
 local function start(name, opts, env)
-  local request, problem = agents.request(name, opts.cwd)
+  local request, problem = agents.request(name, opts.cwd, env)
   if not request then
     notify.error(problem --[[@as string]])
     return false
-  end
-  if next(env) ~= nil then
-    local options = request.options --[[@as table]]
-    options.env = vim.tbl_extend("force", options.env or {}, env)
   end
   request.session = opts.session or opts.fork
   request.wish = opts.session and "session"
@@ -98,47 +94,52 @@ function M.finished()
   starting = false
 end
 
---- What to do once the commands that print variables for an agent have ended; nil if none are running.
----@type fun()[]?
-local preparing
-
---- Starts an agent once the commands that print variables for it have ended.
+--- Runs the commands that print variables for an agent, if there are any, and passes the variables on. If one fails, the user
+--- is told.
 ---@param name string
----@param opts rat.LaunchOptions
----@param started? fun()
-local function go_once_prepared(name, opts, started)
+---@param go fun(env: table<string, string>)
+---@param on_failure? fun()
+function M.prepare(name, go, on_failure)
   local commands = agents.env_commands(name)
   if next(commands) == nil then
-    if start(name, opts, {}) and started then
-      started()
-    end
-    return
+    return go({})
   end
-  local waiting = {} ---@type fun()[]
-  waiting[1] = started
-  preparing = waiting
   secret_env.run(commands, function(env, problem)
-    preparing = nil
-    if not env then
-      return notify.error(("%s was not started: %s"):format(name, problem))
-    elseif start(name, opts, env) then
-      for _, action in ipairs(waiting) do
-        action()
-      end
+    if env then
+      return go(env)
+    end
+    notify.error(("%s was not started: %s"):format(name, problem))
+    if on_failure then
+      on_failure()
     end
   end)
 end
+
+--- What to do once the agent that is being prepared was asked for; nil if none is.
+---@type fun()[]?
+local waiting
 
 --- Starts an agent, or shows the chat that is open with it.
 ---@param opts rat.LaunchOptions
 ---@param started? fun() called once the request was sent: messages sent from it arrive after the request
 function M.start(opts, started)
-  if preparing then
-    preparing[#preparing + 1] = started
+  if waiting then
+    waiting[#waiting + 1] = started
     return
   end
   M.choose(opts.agent, function(name)
-    go_once_prepared(name, opts, started)
+    local actions = {} ---@type fun()[]
+    actions[1], waiting = started, actions
+    M.prepare(name, function(env)
+      waiting = nil
+      if start(name, opts, env) then
+        for _, action in ipairs(actions) do
+          action()
+        end
+      end
+    end, function()
+      waiting = nil
+    end)
   end)
 end
 

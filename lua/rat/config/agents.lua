@@ -178,8 +178,9 @@ end
 --- The options of an agent: those of the registry file, the user's own, and then those of the project.
 ---@param name string
 ---@param project rat.ProjectSettings
+---@param env table<string, string>
 ---@return table
-local function options_of(name, project)
+local function options_of(name, project, env)
   local preset = not presets[name] and registry.agents()[name] or {}
   local own = vim.tbl_extend("force", preset, config.get().agents[name] or {})
   local here = (project.agents or {})[name] or {}
@@ -189,6 +190,7 @@ local function options_of(name, project)
   end
   all("options", project.options or {}, here.options or {})
   all("mcp_servers", here.mcp_servers or {})
+  all("env", env)
   own.env_from = nil
   return own
 end
@@ -203,9 +205,10 @@ end
 --- What the binary needs to start an agent.
 ---@param name string
 ---@param cwd? string absolute; else the agent's, else |getcwd()| of the current window
+---@param env? table<string, string> what commands have printed for it, see `env_commands`
 ---@return rat.notify.Start? request
 ---@return string? problem
-function M.request(name, cwd)
+function M.request(name, cwd, env)
   if not is_known(name) then
     return nil, unknown(name)
   end
@@ -214,7 +217,7 @@ function M.request(name, cwd)
   local project = project_settings.read(cwd)
   return {
     agent = name,
-    options = options_of(name, project),
+    options = options_of(name, project, env or {}),
     mcp_servers = vim.tbl_extend("force", options.mcp_servers, project.mcp_servers or {}),
     project_settings = project_settings.describe(project, name),
     settings_file = settings.path(),

@@ -28,6 +28,10 @@ local MAX_KEPT = 8
 --- What the user has written and not sent.
 local draft = ""
 
+---@class rat.EditAgent
+---@field name string
+---@field env table<string, string> what commands have printed for it
+
 ---@class rat.EditOptions
 ---@field text? string what to do; without it, the user writes it
 ---@field first? integer first line, from 1; by default the line of the cursor
@@ -138,7 +142,7 @@ end
 
 --- Asks an agent for a change.
 ---@param edit rat.InPlace
----@param agent? string name of the agent of a new session
+---@param agent? rat.EditAgent of a new session
 ---@return boolean asked
 local function send(edit, agent)
   local first, last = marks.rows(edit)
@@ -161,7 +165,11 @@ local function send(edit, agent)
   if chat and chat.id then
     return rpc.notify("edit", { chat = chat.id, edit = change })
   end
-  local request, problem = agents.request(agent --[[@as string]])
+  if not agent then
+    notify.warn("The session of this change has ended. :RatEdit begins another one.")
+    return false
+  end
+  local request, problem = agents.request(agent.name, nil, agent.env)
   if not request then
     notify.error(problem --[[@as string]])
     return false
@@ -169,14 +177,14 @@ local function send(edit, agent)
   request.wish, request.edit = "new", change
   local asked = rpc.request("start", request)
   if asked then
-    agents.used(agent --[[@as string]])
+    agents.used(agent.name)
   end
   return asked
 end
 
 --- Asks for a change, or keeps its text as the draft.
 ---@param edit rat.InPlace
----@param agent? string
+---@param agent? rat.EditAgent
 ---@param earlier? rat.InPlace the change that is asked for again
 local function ask(edit, agent, earlier)
   if not send(edit, agent) then
@@ -190,7 +198,7 @@ local function ask(edit, agent, earlier)
   -- Not before: an agent without a session is stopped.
   tidy()
   watch(edit.buf)
-  local name = edit.chat and edit.chat.title or agent --[[@as string]]
+  local name = edit.chat and edit.chat.title or agent and agent.name or ""
   marks.say(edit, ("%s: starting"):format(text_of.one_line(name)))
 end
 
@@ -229,7 +237,7 @@ end
 ---@param first integer row
 ---@param last integer inclusive
 ---@param opts rat.EditOptions
----@param agent? string
+---@param agent? rat.EditAgent
 ---@param earlier? rat.InPlace
 local function begin(buf, first, last, opts, agent, earlier)
   local text = vim.trim(opts.text or "")
@@ -285,9 +293,11 @@ function M.start(opts)
     return begin(buf, first, last, opts, nil, earlier)
   end
   launch.choose(opts.agent, function(agent)
-    if api.nvim_buf_is_loaded(buf) and last < api.nvim_buf_line_count(buf) then
-      begin(buf, first, last, opts, agent)
-    end
+    launch.prepare(agent, function(env)
+      if api.nvim_buf_is_loaded(buf) and last < api.nvim_buf_line_count(buf) then
+        begin(buf, first, last, opts, { name = agent, env = env })
+      end
+    end)
   end)
 end
 
