@@ -41,7 +41,7 @@ case("g? lists every mapped key, and every listed key is mapped or Neovim's own"
     same(found[1], found[2], view)
     nvim:enter(view)
     nvim:input("g?")
-    nvim:poll_screen("g?           list these keys")
+    nvim:poll_screen("g?             list these keys")
     nvim:input("q")
     nvim:poll("vim.bo.filetype ~= 'rathelp'")
   end

@@ -2,6 +2,7 @@
 local attachment_list = require("rat.chat.attachment_list")
 local config_keys = require("rat.config.keys")
 local form = require("rat.ask.form")
+local key_list = require("rat.view.key_list")
 local line_format = require("rat.view.line_format")
 local link = require("rat.view.link")
 local location = require("rat.view.location")
@@ -14,7 +15,6 @@ local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
 local request_list = require("rat.ask.request_list")
 local rpc = require("rat.rpc")
-local scratch = require("rat.view.scratch")
 local slash = require("rat.chat.slash")
 local ui = require("rat.view.ui")
 local window = require("rat.view.window")
@@ -442,10 +442,9 @@ function M.attach(buf, view)
   end
 end
 
---- Returns the lines of the help. Keys that do the same share one: `i a o`, `g1 .. g9`.
+--- Lists the keys of a view in a floating window. Keys that do the same share a line: `i a o`, `g1 .. g9`.
 ---@param view rat.View
----@return string[]
-local function help_lines(view)
+function M.help(view)
   local order, by_doc = {}, {}
   for _, key in ipairs(M.of(view)) do
     local lhs = config_keys.chosen(key.lhs)
@@ -457,17 +456,11 @@ local function help_lines(view)
       table.insert(by_doc[key.doc], lhs)
     end
   end
-  return vim.tbl_map(function(doc)
+  key_list.show(vim.tbl_map(function(doc)
     local keys = by_doc[doc] --[[@as string[] ]]
     local names = #keys > 3 and keys[1] .. " .. " .. keys[#keys] or table.concat(keys, " ")
-    return (" %-12s %s "):format(names, doc)
-  end, order)
-end
-
---- Lists the keys of a view in a floating window.
----@param view rat.View
-function M.help(view)
-  scratch.float(help_lines(view), "Keys")
+    return { names, doc }
+  end, order))
 end
 
 return M

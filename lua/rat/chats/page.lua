@@ -5,6 +5,7 @@ local chat_life = require("rat.chat")
 local chooser = require("rat.ask.chooser")
 local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
+local key_list = require("rat.view.key_list")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
@@ -268,10 +269,10 @@ local KEYS = {
 }
 
 local function show_keys()
-  local lines = vim.tbl_map(function(key)
-    return (" %-6s %s "):format(key[2], key[4])
+  local keys = vim.tbl_map(function(key)
+    return { key[2], key[4] }
   end, KEYS)
-  scratch.float(vim.list_extend(lines, { " q      close the page " }), "Keys")
+  key_list.show(vim.list_extend(keys, { { "q", "close the page" } }))
 end
 
 ---@return integer buf

@@ -2,6 +2,7 @@
 local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
+local key_list = require("rat.view.key_list")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local one_line = require("rat.util.text").one_line
@@ -135,10 +136,10 @@ local KEYS = {
 }
 
 local function show_keys()
-  local lines = vim.tbl_map(function(key)
-    return (" %-6s %s "):format(key[1], key[3])
+  local listed = vim.tbl_map(function(key)
+    return { key[1], key[3] }
   end, KEYS)
-  scratch.float(vim.list_extend(lines, { " q      close the page " }), "Keys")
+  key_list.show(vim.list_extend(listed, { { "q", "close the page" } }))
 end
 
 ---@return integer buf

@@ -4,6 +4,7 @@ local auto_open = require("rat.ask.auto_open")
 local config_keys = require("rat.config.keys")
 local editable = require("rat.diff.editable")
 local idle = require("rat.util.idle")
+local key_list = require("rat.view.key_list")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
@@ -243,15 +244,14 @@ local keys = {
 }
 
 local function show_keys()
-  local lines = {
-    " ]c [c   next, previous change ",
-    " g1 .. g9  answer with that option of the request ",
-    " g?      list these keys ",
-  }
-  for i, entry in ipairs(keys) do
-    table.insert(lines, i, (" %-7s %s "):format(entry.lhs, entry.doc))
-  end
-  scratch.float(lines, "Keys")
+  local listed = vim.tbl_map(function(entry)
+    return { entry.lhs, entry.doc }
+  end, keys)
+  key_list.show(vim.list_extend(listed, {
+    { "]c [c", "next, previous change" },
+    { "g1 .. g9", "answer with that option of the request" },
+    { "g?", "list these keys" },
+  }))
 end
 
 ---@param open_diff rat.OpenDiff

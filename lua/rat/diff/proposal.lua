@@ -4,6 +4,7 @@ local auto_open = require("rat.ask.auto_open")
 local config_keys = require("rat.config.keys")
 local editable = require("rat.diff.editable")
 local groups = require("rat.view.groups")
+local key_list = require("rat.view.key_list")
 local notify = require("rat.util.notify")
 local present_text = require("rat.diff.present_text")
 local question = require("rat.ask.question")
@@ -68,15 +69,14 @@ local KEYS = {
 }
 
 local function show_keys()
-  local lines = vim.tbl_map(function(key)
-    return (" %-7s %s "):format(key[1], key[3])
+  local listed = vim.tbl_map(function(key)
+    return { key[1], key[3] }
   end, KEYS)
-  vim.list_extend(lines, {
-    " :w ZZ   write the text on the right ",
-    " ]c [c   next, previous change ",
-    " do      revert a change, in the right window ",
-  })
-  scratch.float(lines, "Keys")
+  key_list.show(vim.list_extend(listed, {
+    { ":w ZZ", "write the text on the right" },
+    { "]c [c", "next, previous change" },
+    { "do", "revert a change, in the right window" },
+  }))
 end
 
 ---@param buf integer

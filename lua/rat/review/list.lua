@@ -5,6 +5,7 @@ local config_keys = require("rat.config.keys")
 local decisions = require("rat.review.decisions")
 local folds = require("rat.review.folds")
 local groups = require("rat.view.groups")
+local key_list = require("rat.view.key_list")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local own_tab = require("rat.view.own_tab")
@@ -217,15 +218,9 @@ local KEYS = {
 }
 
 local function show_keys()
-  local lines = vim.tbl_map(
-    function(key)
-      return (" %-6s %s "):format(key[1], key[2])
-    end,
-    config_keys.current(vim.tbl_map(function(key)
-      return { key[2], key[4] }
-    end, KEYS))
-  )
-  scratch.float(lines, "Keys")
+  key_list.show(vim.tbl_map(function(key)
+    return { key[2], key[4] }
+  end, KEYS))
 end
 
 ---@param buf integer

@@ -1,6 +1,7 @@
 --- The page of `:RatQueue`: the queued prompts of a chat as a buffer that |:write| applies. Each is below a heading with its
 --- number, such as `--- 3 ---`.
 local config_keys = require("rat.config.keys")
+local key_list = require("rat.view.key_list")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
 local rpc = require("rat.rpc")
@@ -163,13 +164,13 @@ local function send_now()
 end
 
 local function show_help()
-  scratch.float({
-    " :w      apply: change, move and remove prompts as lines are ",
-    " :e!     show the queue as it is ",
-    " g<CR>   cancel the turn and send this prompt now ",
-    " q       close ",
-    " g?      list these keys ",
-  }, "Keys")
+  key_list.show({
+    { ":w", "apply: change, move and remove prompts as lines are" },
+    { ":e!", "show the queue as it is" },
+    { "g<CR>", "cancel the turn and send this prompt now" },
+    { "q", "close" },
+    { "g?", "list these keys" },
+  })
 end
 
 ---@return integer buf
