@@ -209,6 +209,15 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the code", "vim.fn.getreg('\"')", &json!("make\n"));
         }
+        ("n", "gp" | "gP") => {
+            chat.say("Run:\n\n```sh\nmake\n```\n");
+            chat.nvim.poll_screen("make");
+            chat.go_to("make");
+            chat.nvim.input(key);
+            chat.nvim.poll_screen("1 line of code put here");
+            let wanted = if key == "gp" { json!(["", "make"]) } else { json!(["make", ""]) };
+            poll_lua(&mut chat.nvim, "the code", "vim.fn.getline(1, '$')", &wanted);
+        }
         ("n", "i" | "a" | "o") => {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the prompt", "vim.bo.filetype", &json!("ratprompt"));
@@ -250,6 +259,39 @@ fn a_code_block_is_yanked_from_anywhere_in_it() {
     }
     chat.go_to("The end.");
     chat.nvim.input("gy");
+    chat.nvim.poll("a message", |nvim| nvim.messages().contains("No code block under the cursor"));
+}
+
+/// Holds (Prompts and keys): `gp` and `gP` put a code block where the user was, indented like the line there, as one undo step.
+#[test]
+fn a_code_block_is_put_where_the_user_was() {
+    let nvim = Chat::builder().file("a.py", "if x:\n    one()\n");
+    let mut chat = nvim.start();
+    chat.prompt("go");
+    chat.say("So:\n\n```py\n  two()\n\n    three()\n```\n\nThe end.");
+    chat.nvim.poll_screen("The end.");
+    let path = chat.path("a.py");
+    chat.nvim.command("wincmd t");
+    chat.nvim.command(&format!("edit {}", path.display()));
+    chat.nvim.command("2");
+    let lines = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.py'), 0, -1, true)";
+    for (key, wanted) in [
+        ("gp", json!(["if x:", "    one()", "    two()", "", "      three()"])),
+        ("gP", json!(["if x:", "    two()", "", "      three()", "    one()"])),
+    ] {
+        chat.go_to("three()");
+        chat.nvim.input(key);
+        poll_lua(&mut chat.nvim, key, lines, &wanted);
+        chat.nvim.input("u");
+        poll_lua(&mut chat.nvim, "undo", lines, &json!(["if x:", "    one()"]));
+        chat.nvim.command("2");
+    }
+    chat.nvim.command("setlocal nomodifiable");
+    chat.go_to("three()");
+    chat.nvim.input("gp");
+    chat.nvim.poll_screen("is not modifiable");
+    chat.go_to("The end.");
+    chat.nvim.input("gp");
     chat.nvim.poll("a message", |nvim| nvim.messages().contains("No code block under the cursor"));
 }
 

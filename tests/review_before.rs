@@ -239,7 +239,7 @@ fn the_keys_of_a_write_are_listed() {
     ask(&mut chat, "a.txt", NEW);
     show(&mut chat);
     chat.nvim.input("g?");
-    for row in ["ga      write the text on the right", "q       close; the write keeps waiting"] {
+    for row in ["ga     write the text on the right", "q      close; the write keeps waiting"] {
         chat.nvim.poll_screen(row);
     }
 }

@@ -28,6 +28,30 @@ case("every command, function and key is in it", function()
   end
 end)
 
+case("every autocommand and <Plug> map is in it", function()
+  local count = 0
+  local function has(name)
+    count = count + 1
+    check.contains(text, "*" .. name .. "*")
+  end
+  for _, path in ipairs(vim.fn.glob(check.root .. "/lua/rat/**/*.lua", true, true)) do
+    for name in table.concat(vim.fn.readfile(path), "\n"):gmatch('notify%.event%("(Rat%a+)"') do
+      has(name)
+    end
+  end
+  for _, path in ipairs(vim.fn.glob(check.root .. "/src/nvim/messages/**/*.rs", true, true)) do
+    for name in table.concat(vim.fn.readfile(path), "\n"):gmatch('"(Rat%u%a+)"') do
+      has(name)
+    end
+  end
+  for plug in
+    table.concat(vim.fn.readfile(check.root .. "/plugin/rat.lua")):gmatch("<Plug>%(rat%-[%a-]+%)")
+  do
+    has(plug)
+  end
+  assert(count > 15, "they are defined in another way: " .. count)
+end)
+
 case("every highlight group is in it, wherever it is defined", function()
   local count = 0
   for _, path in ipairs(vim.fn.glob(check.root .. "/lua/rat/**/*.lua", true, true)) do

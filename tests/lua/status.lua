@@ -38,6 +38,21 @@ case("mode and model are on the screen, and a change of them", function()
   check.contains(nvim:lua("return require('rat').statusline()"), "100%% %%{execute('x…")
 end)
 
+--- Holds (Windows and views): The cost of a session is in the bars, with what is a currency and nothing else that the agent says.
+case("the cost is shown, and no long text in place of a currency", function()
+  local nvim = check.start({ columns = 160 })
+  nvim:open_chat()
+  local function shown(cost, unit)
+    nvim:status({ usage = { used = 50, size = 200, cost = cost, unit = unit } })
+    return nvim:lua("return require('rat').statusline()"):match("25%%%% ?(.*)$") or "?"
+  end
+  same(shown(0.1234, "USD"), "· $0.12")
+  same(shown(12, "CHF"), "· 12.00 CHF")
+  same(shown(0, "USD"), "")
+  same(shown(1, ("x"):rep(500)), "")
+  same(shown(nil, nil), "")
+end)
+
 case("what a starting agent can be set to is not known yet", function()
   local nvim = check.start()
   nvim:open_chat({ state = "starting" })

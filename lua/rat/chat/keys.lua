@@ -342,6 +342,22 @@ local transcript_keys = {
       require("rat.view.code_block").yank()
     end,
   },
+  {
+    modes = { "n" },
+    lhs = "gp",
+    doc = "put the code block below the cursor in your last window",
+    run = function()
+      require("rat.view.code_block").put(false)
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "gP",
+    doc = "put the code block above it",
+    run = function()
+      require("rat.view.code_block").put(true)
+    end,
+  },
 }
 for _, lhs in ipairs({ "i", "a", "o" }) do
   table.insert(transcript_keys, {

@@ -1,6 +1,5 @@
 --- Prompts of the user's in files, `rat/prompts/NAME.md` in 'runtimepath' and `.rat/prompts/NAME.md` in a trusted project, which
 --- `/NAME` in a prompt stands for.
-local notify = require("rat.util.notify")
 local text_file = require("rat.util.text_file")
 local trust = require("rat.util.trust")
 
@@ -74,17 +73,11 @@ local function files_in(folder)
   return paths
 end
 
---- What the user was told: by folder, the paths and hashes of what is not trusted, and by path, what is wrong with a file.
----@type table<string, string>
-local told = {}
-
 ---@param path string
 ---@param problem string the end of a sentence
 local function tell_problem(path, problem)
-  if told[path] ~= problem then
-    told[path] = problem
-    notify.warn(("%s %s. It is not offered."):format(vim.fn.fnamemodify(path, ":~:."), problem))
-  end
+  local name = vim.fn.fnamemodify(path, ":~:.")
+  trust.tell_once(path, problem, ("%s %s. It is not offered."):format(name, problem))
 end
 
 ---@param cwd string
@@ -95,15 +88,14 @@ local function tell(cwd, files)
     names[i] = vim.fs.joinpath(PROJECT, vim.fs.basename(file.path))
     state[i] = names[i] .. file.hash
   end
-  local which = table.concat(state, "\n")
-  if told[cwd] == which or #files == 0 then
+  if #files == 0 then
     return
   end
-  told[cwd] = which
   local text = #files == 1 and "You have not trusted %s, so /%s is not offered."
     or "You have not trusted %s and %d more, so they are not offered."
   local second = #files == 1 and name_of(files[1].path) or #files - 1
-  notify.warn((text .. " Read it, then use :trust in its buffer."):format(names[1], second))
+  local message = (text .. " Read it, then use :trust in its buffer."):format(names[1], second)
+  trust.tell_once(cwd .. "/" .. PROJECT, table.concat(state, "\n"), message)
 end
 
 --- Returns the prompts that a chat in a folder can use, by name in their order. Those of the project come before others of the

@@ -57,9 +57,10 @@ local function cost(usage)
   if not usage or not amount or amount <= 0 then
     return nil
   end
-  local sign = CURRENCIES[usage.unit]
+  local sign, code = CURRENCIES[usage.unit], (usage.unit or ""):match("^%a%a%a$")
   local number = ("%.2f"):format(amount)
-  return escape(sign and sign .. number or ("%s %s"):format(number, usage.unit or ""))
+  -- What is no code of a currency is a text of the agent's, of any length.
+  return sign and sign .. number or code and ("%s %s"):format(number, code)
 end
 
 ---@param permission rat.Permission

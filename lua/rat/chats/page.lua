@@ -3,7 +3,6 @@
 local attention = require("rat.chats.attention")
 local chat_life = require("rat.chat")
 local chooser = require("rat.ask.chooser")
-local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
 local key_list = require("rat.view.key_list")
 local launch = require("rat.chat.launch")
@@ -255,7 +254,7 @@ local function redraw()
   draw_after(0)
 end
 
----@type {[1]: string[], [2]: string, [3]: fun(), [4]: string}[] modes, key, action, description
+---@type rat.PageKey[]
 local KEYS = {
   { { "n" }, "<CR>", open, "open the chat" },
   { { "n" }, "dd", close, "close the chat, or as many as the count says" },
@@ -268,25 +267,11 @@ local KEYS = {
   { { "n" }, "R", redraw, "draw the page again" },
 }
 
-local function show_keys()
-  local keys = vim.tbl_map(function(key)
-    return { key[2], key[4] }
-  end, KEYS)
-  key_list.show(vim.list_extend(keys, { { "q", "close the page" } }))
-end
-
 ---@return integer buf
 local function make()
   local buf = scratch.make(NAME, "ratchats")
   vim.bo[buf].bufhidden = "wipe"
-  for _, key in ipairs(KEYS) do
-    config_keys.map(key[1], key[2], notify.guard(key[2], key[3]), {
-      buffer = buf,
-      nowait = true,
-      desc = "rat: " .. key[4],
-    })
-  end
-  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  key_list.map(buf, KEYS, { { "q", "close the page" } })
   api.nvim_create_autocmd({ "BufWinEnter", "TabEnter", "WinResized" }, {
     group = api.nvim_create_augroup("rat_chats_page", {}),
     desc = "rat: draw the list of chats for another width",

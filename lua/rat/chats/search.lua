@@ -1,5 +1,4 @@
 --- The page of `:RatSearch`: sessions of all folders that have some words, the one used last first. The binary searches.
-local config_keys = require("rat.config.keys")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
 local key_list = require("rat.view.key_list")
@@ -120,40 +119,24 @@ local function ask()
   })
 end
 
----@type {[1]: string, [2]: fun(), [3]: string}[] key, action, description
-local KEYS = {
-  { "<CR>", open, "open the session" },
-  { "]]", go(1), "next session" },
-  { "[[", go(-1), "previous session" },
-  {
-    "R",
-    function()
-      M.run("")
-    end,
-    "search again",
-  },
-  { "c", ask, "change the words" },
-}
-
-local function show_keys()
-  local listed = vim.tbl_map(function(key)
-    return { key[1], key[3] }
-  end, KEYS)
-  key_list.show(vim.list_extend(listed, { { "q", "close the page" } }))
+local function search_again()
+  M.run("")
 end
+
+---@type rat.PageKey[]
+local KEYS = {
+  { { "n" }, "<CR>", open, "open the session" },
+  { { "n" }, "]]", go(1), "next session" },
+  { { "n" }, "[[", go(-1), "previous session" },
+  { { "n" }, "R", search_again, "search again" },
+  { { "n" }, "c", ask, "change the words" },
+}
 
 ---@return integer buf
 local function make()
   local buf = scratch.make(NAME, "ratsearch")
   vim.bo[buf].bufhidden = "wipe"
-  for _, key in ipairs(KEYS) do
-    config_keys.map("n", key[1], notify.guard(key[1], key[2]), {
-      buffer = buf,
-      nowait = true,
-      desc = "rat: " .. key[3],
-    })
-  end
-  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  key_list.map(buf, KEYS, { { "q", "close the page" } })
   api.nvim_create_autocmd("BufReadCmd", {
     buffer = buf,
     desc = "rat: |:edit| searches again",

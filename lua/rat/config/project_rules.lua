@@ -1,5 +1,4 @@
 --- The rules of a project, in a file of its folder that the user has to trust.
-local notify = require("rat.util.notify")
 local trust = require("rat.util.trust")
 
 local M = {}
@@ -13,20 +12,6 @@ local MAX_BYTES = 256 * 1024
 local UNTRUSTED = "You have not trusted the current %s, so its rules do not hold."
   .. " Read it, use :trust in its buffer, then :RatStart."
 
---- What the user was told about files, by path: the hash of a text, or a problem.
----@type table<string, string>
-local told = {}
-
----@param path string
----@param state string what the message is about; it is shown once for each
----@param message string
-local function tell(path, state, message)
-  if told[path] ~= state then
-    told[path] = state
-    notify.warn(message)
-  end
-end
-
 --- Returns the lines of the rules of a folder; none if there are none or they do not hold, which the user is told once.
 ---@param cwd string absolute
 ---@return string[]
@@ -36,11 +21,15 @@ function M.lines(cwd)
   if not file then
     return {}
   elseif file.problem then
-    tell(path, file.problem, ("%s %s. Its rules do not hold."):format(M.FILE, file.problem))
+    trust.tell_once(
+      path,
+      file.problem,
+      ("%s %s. Its rules do not hold."):format(M.FILE, file.problem)
+    )
   elseif file.trust == "trusted" then
     return vim.split(file.text:gsub("\r\n", "\n"), "\n", { plain = true })
   elseif file.trust == "untrusted" then
-    tell(path, file.hash, UNTRUSTED:format(M.FILE))
+    trust.tell_once(path, file.hash, UNTRUSTED:format(M.FILE))
   end
   return {}
 end

@@ -1,7 +1,6 @@
 --- The settings of a project, in a file of its folder that the user has to trust: which agent it uses, options of sessions and
 --- MCP servers.
 local config = require("rat.config")
-local notify = require("rat.util.notify")
 local schema = require("rat.config.schema")
 local trust = require("rat.util.trust")
 
@@ -40,20 +39,6 @@ local function expected()
   return { type = "table", fields = fields }
 end
 
---- What the user was told about files, by path: the hash of a text, or a problem.
----@type table<string, string>
-local told = {}
-
----@param path string
----@param state string what the message is about; it is shown once for each
----@param message string
-local function tell(path, state, message)
-  if told[path] ~= state then
-    told[path] = state
-    notify.warn(message)
-  end
-end
-
 ---@param text string
 ---@return rat.ProjectSettings? settings
 ---@return string? problem the rest of a sentence that begins with the name of the file
@@ -78,17 +63,17 @@ function M.read(cwd)
   if not file or file.trust == "denied" then
     return {}
   elseif file.problem then
-    tell(path, file.problem, ("%s %s. It is not used."):format(M.FILE, file.problem))
+    trust.tell_once(path, file.problem, ("%s %s. It is not used."):format(M.FILE, file.problem))
     return {}
   elseif file.trust == "untrusted" then
     local text = "You have not trusted the current %s, so it is not used."
       .. " Read it, use :trust in its buffer, then :RatStart."
-    tell(path, file.hash, text:format(M.FILE))
+    trust.tell_once(path, file.hash, text:format(M.FILE))
     return {}
   end
   local settings, problem = parse(file.text)
   if not settings then
-    tell(path, file.hash, ("%s %s. It is not used."):format(M.FILE, problem))
+    trust.tell_once(path, file.hash, ("%s %s. It is not used."):format(M.FILE, problem))
   end
   return settings or {}
 end

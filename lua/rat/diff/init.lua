@@ -243,16 +243,10 @@ local keys = {
   { lhs = "q", doc = "close; the request keeps waiting", run = quit },
 }
 
-local function show_keys()
-  local listed = vim.tbl_map(function(entry)
-    return { entry.lhs, entry.doc }
-  end, keys)
-  key_list.show(vim.list_extend(listed, {
-    { "]c [c", "next, previous change" },
-    { "g1 .. g9", "answer with that option of the request" },
-    { "g?", "list these keys" },
-  }))
-end
+local OTHERS = {
+  { "]c [c", "next, previous change" },
+  { "g1 .. g9", "answer with that option of the request" },
+}
 
 ---@param open_diff rat.OpenDiff
 ---@param digit integer
@@ -274,17 +268,13 @@ end
 ---@param buf integer
 ---@param open_diff rat.OpenDiff
 function map_keys(buf, open_diff)
-  for _, entry in ipairs(keys) do
-    config_keys.map("n", entry.lhs, function()
-      notify.guard(entry.lhs, entry.run)(open_diff)
-    end, { buffer = buf, nowait = true, desc = "rat: " .. entry.doc })
-  end
-  config_keys.map(
-    "n",
-    "g?",
-    show_keys,
-    { buffer = buf, nowait = true, desc = "rat: list the keys" }
-  )
+  local mapped = vim.tbl_map(function(entry)
+    local function run()
+      entry.run(open_diff)
+    end
+    return { { "n" }, entry.lhs, run, entry.doc }
+  end, keys)
+  key_list.map(buf, mapped, OTHERS)
   for digit = 1, 9 do
     config_keys.map("n", "g" .. digit, function()
       answer_number(open_diff, digit)

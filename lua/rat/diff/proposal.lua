@@ -1,11 +1,9 @@
 --- Shows a write that waits for the user's consent in native diff mode: the file as it is on the left, as it would be on the
 --- right, where the user can change it. Closing the comparison decides nothing: the write keeps waiting.
 local auto_open = require("rat.ask.auto_open")
-local config_keys = require("rat.config.keys")
 local editable = require("rat.diff.editable")
 local groups = require("rat.view.groups")
 local key_list = require("rat.view.key_list")
-local notify = require("rat.util.notify")
 local present_text = require("rat.diff.present_text")
 local question = require("rat.ask.question")
 local rpc = require("rat.rpc")
@@ -68,26 +66,22 @@ local KEYS = {
   { "q", quit, "close; the write keeps waiting" },
 }
 
-local function show_keys()
-  local listed = vim.tbl_map(function(key)
-    return { key[1], key[3] }
-  end, KEYS)
-  key_list.show(vim.list_extend(listed, {
-    { ":w ZZ", "write the text on the right" },
-    { "]c [c", "next, previous change" },
-    { "do", "revert a change, in the right window" },
-  }))
-end
+local OTHERS = {
+  { ":w ZZ", "write the text on the right" },
+  { "]c [c", "next, previous change" },
+  { "do", "revert a change, in the right window" },
+}
 
 ---@param buf integer
 ---@param proposal rat.Proposal
 local function map_keys(buf, proposal)
-  for _, key in ipairs(KEYS) do
-    config_keys.map("n", key[1], function()
-      notify.guard(key[1], key[2])(proposal)
-    end, { buffer = buf, nowait = true, desc = "rat: " .. key[3] })
-  end
-  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  local keys = vim.tbl_map(function(key)
+    local function run()
+      key[2](proposal)
+    end
+    return { { "n" }, key[1], run, key[3] }
+  end, KEYS)
+  key_list.map(buf, keys, OTHERS)
 end
 
 --- Opens the page of a write.

@@ -200,7 +200,7 @@ local function send_comments()
   comments.send(review.chat)
 end
 
----@type {[1]: string[], [2]: string, [3]: fun(), [4]: string}[] modes, key, action, description
+---@type rat.PageKey[]
 local KEYS = {
   { { "n", "x" }, "a", decide_here(true), "accept the hunk, file or selection" },
   { { "n", "x" }, "r", decide_here(false), "reject the hunk, file or selection" },
@@ -217,12 +217,6 @@ local KEYS = {
   { { "n" }, "q", close, "close" },
 }
 
-local function show_keys()
-  key_list.show(vim.tbl_map(function(key)
-    return { key[2], key[4] }
-  end, KEYS))
-end
-
 ---@param buf integer
 local function attach(buf)
   api.nvim_create_autocmd("CursorMoved", {
@@ -234,14 +228,7 @@ local function attach(buf)
       end
     end,
   })
-  for _, key in ipairs(KEYS) do
-    config_keys.map(key[1], key[2], notify.guard(key[2], key[3]), {
-      buffer = buf,
-      nowait = true,
-      desc = "rat: " .. key[4],
-    })
-  end
-  config_keys.map("n", "g?", show_keys, { buffer = buf, nowait = true, desc = "rat: keys" })
+  key_list.map(buf, KEYS)
 end
 
 local is_provider_set = false

@@ -1,4 +1,5 @@
 --- Reads files that count only while the user trusts them as they are now (|:trust|): an agent may have written them.
+local notify = require("rat.util.notify")
 local text_file = require("rat.util.text_file")
 
 local M = {}
@@ -22,6 +23,21 @@ local function database()
     file:close()
   end
   return known
+end
+
+--- What the user was told, by what it is about.
+---@type table<string, string>
+local told = {}
+
+--- Tells the user something about a file, or several, once for each state that these are in.
+---@param about string
+---@param state string such as the hash of a text
+---@param message string
+function M.tell_once(about, state, message)
+  if told[about] ~= state then
+    told[about] = state
+    notify.warn(message)
+  end
 end
 
 ---@class rat.TrustedFile

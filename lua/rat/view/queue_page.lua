@@ -1,6 +1,5 @@
 --- The page of `:RatQueue`: the queued prompts of a chat as a buffer that |:write| applies. Each is below a heading with its
 --- number, such as `--- 3 ---`.
-local config_keys = require("rat.config.keys")
 local key_list = require("rat.view.key_list")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
@@ -163,46 +162,27 @@ local function send_now()
   end
 end
 
-local function show_help()
-  key_list.show({
-    { ":w", "apply: change, move and remove prompts as lines are" },
-    { ":e!", "show the queue as it is" },
-    { "g<CR>", "cancel the turn and send this prompt now" },
-    { "q", "close" },
-    { "g?", "list these keys" },
-  })
-end
+---@type rat.PageKey[]
+local KEYS = { { { "n" }, "g<CR>", send_now, "cancel the turn and send this prompt now" } }
+
+--- What the list of keys has besides.
+local OTHERS = {
+  { ":w", "apply: change, move and remove prompts as lines are" },
+  { ":e!", "show the queue as it is" },
+  { "q", "close" },
+}
 
 ---@return integer buf
 local function make()
   local buf = scratch.find(NAME)
-  if buf then
-    return buf
-  end
-  buf = api.nvim_create_buf(false, true)
-  scratch.name(buf, NAME)
-  scratch.set_options(buf, "ratqueue", true)
-  vim.bo[buf].buftype = "acwrite"
-  local keys = { ["g<CR>"] = send_now, ["g?"] = show_help }
-  for lhs, run in pairs(keys) do
-    config_keys.map("n", lhs, run, { buffer = buf, nowait = true, desc = "rat: queue" })
-  end
-  api.nvim_create_autocmd("BufWriteCmd", {
-    buffer = buf,
-    desc = "rat: apply the queue",
-    callback = function()
-      write(buf)
-    end,
-  })
-  api.nvim_create_autocmd("BufReadCmd", {
-    buffer = buf,
-    desc = "rat: |:edit|! shows the queue as it is",
-    callback = function()
+  if not buf then
+    buf = scratch.editable(NAME, "ratqueue", write, function()
       if shown then
         M.draw(shown.chat)
       end
-    end,
-  })
+    end)
+    key_list.map(buf, KEYS, OTHERS)
+  end
   return buf
 end
 

@@ -113,28 +113,12 @@ end
 ---@return integer buf
 local function make()
   local buf = scratch.find(NAME)
-  if buf then
-    return buf
-  end
-  buf = api.nvim_create_buf(false, true)
-  scratch.name(buf, NAME)
-  scratch.set_options(buf, "ratrules", true)
-  vim.bo[buf].buftype = "acwrite"
-  vim.bo[buf].commentstring = "# %s"
-  api.nvim_create_autocmd("BufWriteCmd", {
-    buffer = buf,
-    desc = "rat: apply the rules",
-    callback = function()
-      write(buf)
-    end,
-  })
-  api.nvim_create_autocmd("BufReadCmd", {
-    buffer = buf,
-    desc = "rat: |:edit|! shows the rules as they are",
-    callback = function()
+  if not buf then
+    buf = scratch.editable(NAME, "ratrules", write, function()
       require("rat.commands").RatRules()
-    end,
-  })
+    end)
+    vim.bo[buf].commentstring = "# %s"
+  end
   return buf
 end
 

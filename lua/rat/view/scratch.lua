@@ -86,6 +86,29 @@ function M.make(name, filetype, writable)
   return buf
 end
 
+--- Creates a buffer that the user edits and applies with |:write|. |:edit|! brings it back as it is.
+---@param name string
+---@param filetype string
+---@param write fun(buf: integer)
+---@param read fun(buf: integer)
+---@return integer buf
+function M.editable(name, filetype, write, read)
+  local buf = vim.api.nvim_create_buf(false, true)
+  M.name(buf, name)
+  M.set_options(buf, filetype, true)
+  vim.bo[buf].buftype = "acwrite"
+  for event, action in pairs({ BufWriteCmd = write, BufReadCmd = read }) do
+    vim.api.nvim_create_autocmd(event, {
+      buffer = buf,
+      desc = "rat: apply what was edited, or show it as it is",
+      callback = function()
+        action(buf)
+      end,
+    })
+  end
+  return buf
+end
+
 --- Replaces rows of a buffer.
 ---@param buf integer
 ---@param first integer row; -1 appends
