@@ -177,7 +177,12 @@ impl World {
 
     fn kill_agent(&mut self, dice: &mut Dice) {
         let saved = self.kill(Victim::Agent, dice);
-        self.nvim.poll_state("failed");
+        let is_failed = || (self.nvim.status()["state"] == "failed").then_some(());
+        if poll_for(DEADLINE, is_failed).is_none() {
+            let (pids, log) = (self.pids(), self.nvim.log());
+            self.nvim
+                .fail(&format!("the agent was not missed. {pids:?} are its processes.\n{log}"));
+        }
         self.expect_no_agents();
         self.expect_whole_files(Victim::Agent);
         self.expect_saved(&saved);

@@ -2,6 +2,7 @@
 --- the agent and makes the change; here the user writes what they want, and sees beside the lines how it goes.
 local agents = require("rat.config.agents")
 local clock = require("rat.chat.clock")
+local current_chat = require("rat.chat.current")
 local input = require("rat.ask.input")
 local launch = require("rat.chat.launch")
 local marks = require("rat.in_place.marks")
@@ -36,7 +37,7 @@ local draft = ""
 ---@field text? string what to do; without it, the user writes it
 ---@field first? integer first line, from 1; by default the line of the cursor
 ---@field last? integer last line; by default `first`
----@field agent? string by default as for `:RatStart`
+---@field agent? string by default that of the current chat, else as for `:RatStart`
 
 ---@param edit rat.InPlace
 ---@return string
@@ -292,7 +293,9 @@ function M.start(opts)
     end
     return begin(buf, first, last, opts, nil, earlier)
   end
-  launch.choose(opts.agent, function(agent)
+  -- Whoever talks to an agent here means that one.
+  local chat = current_chat.get()
+  launch.choose(opts.agent or chat and chat.id and chat.agent or nil, function(agent)
     launch.prepare(agent, function(env)
       if api.nvim_buf_is_loaded(buf) and last < api.nvim_buf_line_count(buf) then
         begin(buf, first, last, opts, { name = agent, env = env })
