@@ -96,7 +96,7 @@ impl World {
         self.nvim.send(&self.turn.to_string());
         let wait = Duration::from_micros(dice.within(0..LATEST) as u64);
         let pid = match victim {
-            Victim::Agent => poll_for(DEADLINE, || self.pids().first().copied()).expect("an agent"),
+            Victim::Agent => poll_for(DEADLINE, || self.agent()).expect("an agent"),
             Victim::Binary => self.nvim.binary(),
             Victim::Neovim => self.nvim.pid(),
         };
@@ -114,6 +114,15 @@ impl World {
         let of_turn = format!("{}.", self.turn);
         self.with_saved += usize::from(saved.iter().any(|round| round.starts_with(&of_turn)));
         saved
+    }
+
+    /// The agent. What its predecessor has started may have noted its number late, and one that has just ended has no command.
+    fn agent(&self) -> Option<u32> {
+        let is_agent = |pid: &u32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&command).contains("mortal_agent")
+        };
+        self.pids().into_iter().find(is_agent)
     }
 
     /// The pids of the agent and what it has started, since [`World::expect_no_agents`].
