@@ -4,7 +4,9 @@ use super::scene::Scene;
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::content::Content;
-use crate::session::entry::{Attached, Entry, Message, Note, Requested, ToolEntry};
+use crate::session::entry::{
+    Attached, ElicitationState, Entry, Message, Note, Requested, ToolEntry,
+};
 use crate::session::prompt::fence_for;
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::{ToolContent, ToolStatus};
@@ -45,7 +47,8 @@ pub fn markdown(title: &str, transcript: &Transcript, scene: &Scene) -> String {
                     Requested::Fields(titles) => titles.join(", "),
                     Requested::Url { host, .. } => host.clone(),
                 };
-                add_quote(&mut out, &format!("{}\n{asked}: {:?}", entry.message, entry.became));
+                let became = outcome(entry.became);
+                add_quote(&mut out, &format!("{}\n{asked}: {became}", entry.message));
             }
             Entry::Note(note) => add_note(&mut out, note),
         }
@@ -53,6 +56,17 @@ pub fn markdown(title: &str, transcript: &Transcript, scene: &Scene) -> String {
         speaker = speaker.filter(|role| *role == Role::Agent);
     }
     out
+}
+
+fn outcome(state: ElicitationState) -> &'static str {
+    match state {
+        ElicitationState::Waiting => "not answered yet",
+        ElicitationState::Sent => "sent",
+        ElicitationState::Opened => "opened",
+        ElicitationState::Complete => "done",
+        ElicitationState::Declined => "declined",
+        ElicitationState::Cancelled => "cancelled",
+    }
 }
 
 fn add_message(out: &mut String, message: &Message) {

@@ -145,6 +145,23 @@ case("commands print variables for an agent", function()
   end
 end)
 
+case("another agent can be started while a command for the first one runs", function()
+  local nvim = check.start()
+  nvim:lua([[require('rat').setup({ agents = {
+    slow = { command = 'c', env_from = { KEY = { 'sh', '-c', 'while [ ! -e go ]; do :; done; echo v' } } },
+    other = { command = 'o' },
+  } })]])
+  nvim:command("cd " .. nvim.home)
+  nvim:command("RatStart slow")
+  nvim:lua("require('rat').send('for the slow one')")
+  nvim:command("RatStart other")
+  same(nvim:heard("start").agent, "other")
+  nvim:say("chat", { chat = 1, agent = "other", cwd = nvim.home, show = true, focus = true })
+  write(nvim, "go", "")
+  same(nvim:heard("start", 2).agent, "slow")
+  same(nvim:heard("prompt").text, "for the slow one")
+end)
+
 --- Holds (Installation): An agent's command for its installation is shown, and run in a terminal only if the user wants it.
 case("an agent is installed after a question", function()
   local nvim = check.start()

@@ -2,6 +2,7 @@
 local agents = require("rat.config.agents")
 local notify = require("rat.util.notify")
 local presets = require("rat.config.presets")
+local program = require("rat.ask.program")
 local splits = require("rat.view.splits")
 -- `rat.ask.chooser` is loaded on first use.
 
@@ -31,18 +32,13 @@ local function run(name, command)
   local win = splits.open(buf, { split = "below", win = -1 })
   api.nvim_win_set_height(win, math.min(HEIGHT, math.floor(vim.o.lines / 2)))
   splits.enter(win)
-  local opts = {
+  local ok, job = program.run({ vim.o.shell, vim.o.shellcmdflag, command }, {
     on_exit = function(_, status)
       report(name, status)
     end,
-  }
-  local shell = { vim.o.shell, vim.o.shellcmdflag, command }
-  if vim.fn.has("nvim-0.11") == 1 then
-    opts.term = true
-    vim.fn.jobstart(shell, opts)
-  else
-    ---@diagnostic disable-next-line: deprecated
-    vim.fn.termopen(shell, opts)
+  })
+  if not ok or job <= 0 then
+    notify.error(("Could not run `%s`: %s did not start"):format(command, vim.o.shell))
   end
   vim.cmd("normal! G")
 end
@@ -52,12 +48,12 @@ end
 local function ask(name)
   local preset = presets[name]
   local hint = preset.install_hint
-  local program = hint:match("^%S+") or hint
-  if program == "see" then
+  local installer = hint:match("^%S+") or hint
+  if installer == "see" then
     return notify.info(("How to install %s: %s"):format(preset.title, hint))
-  elseif vim.fn.executable(program) == 0 then
+  elseif vim.fn.executable(installer) == 0 then
     local text = "`%s` installs %s, but %s is not on PATH of this Neovim"
-    return notify.error(text:format(hint, preset.title, program))
+    return notify.error(text:format(hint, preset.title, installer))
   end
   local opts = { prompt = ("Install %s?"):format(preset.title), kind = "rat_question" }
   local run_it = ("Run `%s` in a terminal"):format(hint)

@@ -2,6 +2,7 @@
 local auto_open = require("rat.ask.auto_open")
 local idle = require("rat.util.idle")
 local notify = require("rat.util.notify")
+local program = require("rat.ask.program")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local splits = require("rat.view.splits")
@@ -22,22 +23,6 @@ local waiting = {}
 ---@param status integer?
 local function report_end(id, status)
   rpc.notify("login_ended", { chat = id, status = status })
-end
-
---- Starts a program in the terminal of the current buffer. `termopen()` is deprecated from Neovim 0.11 on.
----@param command string[]
----@param opts table
----@return boolean ok
----@return integer|string job
-local function run(command, opts)
-  if vim.fn.has("nvim-0.11") == 1 then
-    opts.term = true
-    local ok, job = pcall(vim.fn.jobstart, command, opts)
-    return ok, job
-  end
-  ---@diagnostic disable-next-line: deprecated
-  local ok, job = pcall(vim.fn.termopen, command, opts)
-  return ok, job
 end
 
 --- Closes the terminal's window. If it is the last one of its tab page, it gets an empty buffer instead.
@@ -85,7 +70,7 @@ local function start(login, back)
   local env = vim.tbl_extend("force", login.env, { TERM = "xterm-256color" })
   -- Neovim sets $NVIM for programs in terminals. Agents must not know where this Neovim listens.
   local command = vim.list_extend({ "env", "-u", "NVIM" }, login.command)
-  local ok, job = run(command, {
+  local ok, job = program.run(command, {
     cwd = login.cwd,
     env = env,
     clear_env = true,

@@ -3,7 +3,7 @@ local current_chat = require("rat.chat.current")
 local drafts = require("rat.chat.drafts")
 local icons = require("rat.view.icons")
 local notify = require("rat.util.notify")
-local queue_page = require("rat.view.queue_page")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local text_of = require("rat.util.text")
 -- `rat.ask.chooser` is loaded on first use.
@@ -141,7 +141,7 @@ end
 function M.remove(chat)
   ---@type (rat.Attachment|rat.QueuedPrompt)[]
   local items = vim.list_slice(chat.attachments)
-  vim.list_extend(items, queue_page.prompts(chat))
+  vim.list_extend(items, registry.queued(chat))
   local function remove(item)
     if item.number then
       chat.sent[item.text] = nil

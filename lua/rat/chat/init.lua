@@ -232,6 +232,7 @@ function M.closed(chat)
   local id, queued = chat.id, chat.status.queued
   chat.id, chat.status = nil, registry.blank_status("stopped")
   return_prompts(chat, queued)
+  queue_page.updated(chat)
   if id then
     M.state_changed(chat, id)
   end

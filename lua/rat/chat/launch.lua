@@ -115,30 +115,32 @@ function M.prepare(name, go, on_failure)
   end)
 end
 
---- What to do once the agent that is being prepared was asked for; nil if none is.
----@type fun()[]?
-local waiting
+--- What to do once agents that are being prepared were asked for, by the name of the agent.
+---@type table<string, fun()[]>
+local preparing = {}
 
 --- Starts an agent, or shows the chat that is open with it.
 ---@param opts rat.LaunchOptions
 ---@param started? fun() called once the request was sent: messages sent from it arrive after the request
 function M.start(opts, started)
-  if waiting then
-    waiting[#waiting + 1] = started
-    return
-  end
-  M.choose(opts.agent, function(name)
-    local actions = {} ---@type fun()[]
-    actions[1], waiting = started, actions
+  -- Whoever names none while one is being prepared means that one.
+  M.choose(opts.agent or next(preparing), function(name)
+    local actions = preparing[name]
+    if actions then
+      actions[#actions + 1] = started
+      return
+    end
+    actions = {}
+    actions[1], preparing[name] = started, actions
     M.prepare(name, function(env)
-      waiting = nil
+      preparing[name] = nil
       if start(name, opts, env) then
         for _, action in ipairs(actions) do
           action()
         end
       end
     end, function()
-      waiting = nil
+      preparing[name] = nil
     end)
   end)
 end

@@ -11,7 +11,6 @@ local notify = require("rat.util.notify")
 local outbox = require("rat.chat.outbox")
 local prompt_files = require("rat.chat.prompt_files")
 local prompt_header = require("rat.chat.prompt_header")
-local queue_page = require("rat.view.queue_page")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
@@ -151,7 +150,7 @@ function M.take_back(chat)
   local function edit_queued(queued)
     rpc.notify("queue_take", { chat = chat.id, number = queued.number })
   end
-  local queued = queue_page.prompts(chat)
+  local queued = registry.queued(chat)
   if #queued == 1 then
     return edit_queued(queued[1])
   elseif #queued == 0 then

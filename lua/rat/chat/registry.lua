@@ -24,6 +24,10 @@ local M = {}
 ---@field mode? string
 ---@field plan? rat.msg.Plan
 
+---@class rat.QueuedPrompt
+---@field number integer
+---@field text string
+
 ---@class rat.Chat
 ---@field id? integer number that the binary gave it; nil before that, and after the binary has exited
 ---@field agent string name in the configuration
@@ -100,6 +104,17 @@ function M.add(agent, cwd, name)
   }
   chats[#chats + 1] = chat
   return chat
+end
+
+--- Returns the queued prompts of a chat, in the order in which they are sent.
+---@param chat rat.Chat
+---@return rat.QueuedPrompt[]
+function M.queued(chat)
+  local prompts = {}
+  for i, text in ipairs(chat.status.queued) do
+    prompts[i] = { number = chat.status.queue_numbers[i], text = text }
+  end
+  return prompts
 end
 
 --- Records that the user is using a chat.

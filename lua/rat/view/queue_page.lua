@@ -3,6 +3,7 @@
 local key_list = require("rat.view.key_list")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 
@@ -12,10 +13,6 @@ local M = {}
 local NAME = "rat://queue"
 local NOTES = api.nvim_create_namespace("rat_queue")
 
----@class rat.QueuedPrompt
----@field number integer
----@field text string
-
 ---@class rat.QueueSection
 ---@field row integer of its heading, from 1
 ---@field number? integer nil if it is new
@@ -24,17 +21,6 @@ local NOTES = api.nvim_create_namespace("rat_queue")
 --- What the page shows.
 ---@type {chat: rat.Chat, prompts: rat.QueuedPrompt[], dashes: string}?
 local shown
-
---- Returns the queued prompts of a chat, in the order in which they are sent.
----@param chat rat.Chat
----@return rat.QueuedPrompt[]
-function M.prompts(chat)
-  local prompts = {}
-  for i, text in ipairs(chat.status.queued) do
-    prompts[i] = { number = chat.status.queue_numbers[i], text = text }
-  end
-  return prompts
-end
 
 ---@param line string
 ---@param dashes string
@@ -197,7 +183,7 @@ end
 ---@param chat rat.Chat
 function M.draw(chat)
   local buf = make()
-  local prompts = M.prompts(chat)
+  local prompts = registry.queued(chat)
   shown = { chat = chat, prompts = prompts, dashes = dashes_for(prompts) }
   local lines = compose(prompts, shown.dashes)
   scratch.update(buf, lines)
@@ -242,7 +228,11 @@ end
 ---@param chat rat.Chat
 function M.updated(chat)
   local buf = shown and shown.chat == chat and scratch.find(NAME)
-  if buf and not vim.bo[buf].modified and not vim.deep_equal(shown.prompts, M.prompts(chat)) then
+  if
+    buf
+    and not vim.bo[buf].modified
+    and not vim.deep_equal(shown.prompts, registry.queued(chat))
+  then
     M.draw(chat)
   elseif buf then
     page.set_title(buf, title_of(chat))

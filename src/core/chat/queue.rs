@@ -164,7 +164,7 @@ impl PromptQueue {
         !self.prompts.is_empty() && (!self.paused || self.ahead > 0)
     }
 
-    /// The texts of the prompts, in the order in which they are sent. What is to change lines in place is shown there.
+    /// The texts of the prompts, in the order in which they are sent, without those that are to change lines in place.
     pub(in crate::core) fn texts(&self) -> impl Iterator<Item = &str> {
         self.shown().map(|(_, prompt)| prompt.text.as_str())
     }

@@ -8,6 +8,7 @@ use crate::session::author::ChatId;
 use crate::session::prompt::Prompt;
 
 const NOT_QUEUED: &str = "That prompt is not queued any more";
+const SENT_BEFORE: &str = "A prompt was sent before you changed it. Your text is in the prompt.";
 
 impl State {
     pub(in crate::core) fn act_on_queue(&mut self, id: ChatId, action: QueueAction) {
@@ -27,12 +28,13 @@ impl State {
             }
             QueueAction::Send(number) => self.send_queued(id, number),
             QueueAction::Arrange { prompts, known } => {
-                for text in chat.queue.arrange(prompts, &known) {
+                let late = chat.queue.arrange(prompts, &known);
+                if !late.is_empty() {
+                    self.notify(Level::Warn, SENT_BEFORE);
+                }
+                for text in late {
                     let prompt = Prompt { text, ..Prompt::default() };
                     self.after_draw.push(EditorMessage::Draft { chat: id, prompt, taken: false });
-                    let told =
-                        "A prompt was sent before you changed it. Your text is in the prompt.";
-                    self.notify(Level::Warn, told);
                 }
                 self.send_next_prompt(id);
             }
