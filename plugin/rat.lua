@@ -11,7 +11,12 @@ end
 
 ---@type table<string, vim.api.keyset.user_command>
 local commands = {
-  RatStart = { bang = true, nargs = "?", desc = "Open or focus the chat with an agent" },
+  RatStart = { bang = true, nargs = "*", desc = "Open or focus the chat with an agent" },
+  RatWorktree = {
+    bang = true,
+    nargs = "?",
+    desc = "Go on in a git worktree of a chat; merge or remove that of this chat",
+  },
   RatSend = {
     bang = true,
     range = true,
@@ -75,7 +80,7 @@ local commands = {
 
 for name, options in pairs(commands) do
   -- Commands that take free text (`nargs = "*"`) get no |:bar|, since that text may contain a "|".
-  options.bar = options.nargs ~= "*"
+  options.bar = options.nargs ~= "*" or name == "RatStart"
   options.complete = options.complete or options.nargs and complete or nil
   vim.api.nvim_create_user_command(name, function(args)
     local run = require("rat.commands")[name] --[[@as fun(args: table)]]

@@ -92,3 +92,4 @@ mod undo_elsewhere;
 mod undo_later;
 mod undo_left;
 mod unsaved;
+mod worktrees;

@@ -74,8 +74,29 @@ local function leave_visual_mode()
 end
 
 function M.RatStart(args)
+  local words = vim.split(args.args, "%s+", { trimempty = true })
+  local worktree = require("rat.chat.worktree")
+  if words[#words] == worktree.word and #words <= 2 then
+    return worktree.start(words[#words - 1])
+  end
   local name = args.args ~= "" and args.args or nil
   launch.start({ agent = name, new = args.bang, focus = true })
+end
+
+--- What |:RatWorktree| takes.
+M.worktree_acts = { "merge", "remove" }
+
+function M.RatWorktree(args)
+  if args.args == "" then
+    require("rat.chat.worktree").choose()
+  elseif args.args == "merge" then
+    send("merge", { all = args.bang })
+  elseif args.args == "remove" then
+    send("remove_worktree")
+  else
+    local words = one_of(M.worktree_acts)
+    notify.error((':RatWorktree takes %s, not "%s"'):format(words, args.args))
+  end
 end
 
 function M.RatSend(args)

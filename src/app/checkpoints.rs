@@ -4,13 +4,14 @@
 use super::changed_paths::{ChangedPaths, describe};
 use super::events::Events;
 use super::file_outcome::all_changes;
-use super::undo::{self, Undo};
+use super::reversal::{self, Undo};
 use super::undone::undone;
 use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::review::ChangeAuthor;
+use crate::core::messages::worktree::WorktreeCommand;
 use crate::documents::{Documents, Touched, WithoutAgent};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -21,6 +22,7 @@ use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::checkpoints::turns::{Correction, Side, TurnAbout, TurnSummary};
 use crate::host::checkpoints::{Checkpoints, TurnStart};
 use crate::host::paths;
+use crate::host::worktree::{self, changes};
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::SessionId;
 use parking_lot::Mutex;
@@ -152,6 +154,33 @@ impl Turns {
                 Event::Undone(chat, plan, outcome)
             }),
         }
+    }
+
+    pub(super) fn worktree(&self, command: WorktreeCommand) {
+        let turns = self.clone();
+        self.events.spawn(async move {
+            match command {
+                WorktreeCommand::Create { request, cwd, below, agent } => {
+                    let created = worktree::create(&cwd, &below, &agent).await;
+                    Event::WorktreeCreated(request, created)
+                }
+                WorktreeCommand::Plan(request) => {
+                    let chat = request.by.session.chat;
+                    Event::MergePlanned(chat, turns.undo().plan_merge(request).await)
+                }
+                WorktreeCommand::Merge(plan) => {
+                    let outcome = turns.undo().merge(&plan.request).await;
+                    Event::Merged(plan, outcome)
+                }
+                WorktreeCommand::Check(chat, worktree) => {
+                    Event::WorktreeChecked(chat, changes::count(&worktree).await)
+                }
+                WorktreeCommand::Remove(worktree) => {
+                    let removed = worktree::remove(&worktree).await;
+                    Event::WorktreeRemoved(worktree, removed)
+                }
+            }
+        });
     }
 
     fn undo(&self) -> Undo {
@@ -313,7 +342,7 @@ impl Turns {
     }
 
     async fn content(&self, root: &Path, state: &entry::State) -> Option<Vec<u8>> {
-        undo::content(&self.checkpoints, root, state).await
+        reversal::content(&self.checkpoints, root, state).await
     }
 
     /// Keeps what a turn has changed.

@@ -15,6 +15,7 @@ use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::worktree::WorktreeCommand;
 use crate::core::messages::files::{
     BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
@@ -140,6 +141,10 @@ impl Files {
 
     pub(super) fn checkpoint(&self, command: CheckpointCommand) {
         self.turns.run(command);
+    }
+
+    pub(super) fn worktree(&self, command: WorktreeCommand) {
+        self.turns.worktree(command);
     }
 
     /// Reads files that the agent is about to change, so that their text before the change is known. Not done while too much

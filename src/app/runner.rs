@@ -87,6 +87,7 @@ impl Runner {
                 self.files.write(token, request, scope);
             }
             Effect::Checkpoint(command) => self.files.checkpoint(command),
+            Effect::Worktree(command) => self.files.worktree(command),
             Effect::FollowDisk { chat, by, paths, unopened, scope } => {
                 self.files.follow_disk(chat, by, paths, unopened, scope);
             }

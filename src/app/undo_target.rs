@@ -1,6 +1,6 @@
 //! Finds the turn that an undo or redo is about. It changes nothing.
 
-use super::undo::Undo;
+use super::reversal::Undo;
 use crate::core::messages::checkpoint::{TurnRef, UndoTarget};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::turns::TurnSummary;

@@ -40,8 +40,9 @@ pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
 /// Returns how the agent is started, the problems of the settings file, and where the session's folders are: the agent may put
 /// a link in the place of one later.
 fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>, Vec<PathBuf>) {
-    let StartRequest { agent, settings_file, cwd, directories, .. } = request;
-    let roots = std::iter::once(&cwd).chain(&directories);
+    let StartRequest { agent, settings_file, cwd, directories, policy, .. } = request;
+    let project = policy.worktree.as_ref().map(|worktree| &worktree.project);
+    let roots = std::iter::once(&cwd).chain(&directories).chain(project);
     let real_roots = roots.filter_map(|root| paths::real_path(root).ok()).collect();
     let (settings, problems) = settings_file.as_deref().map(settings::load).unwrap_or_default();
     let file = settings_file.unwrap_or_default();

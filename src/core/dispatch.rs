@@ -8,6 +8,7 @@ use crate::core::messages::effect::Effect;
 use crate::core::messages::event::{Event, Timer};
 use crate::core::messages::ids::{AgentId, CallId};
 use crate::core::messages::user::UserAction;
+use crate::core::messages::worktree::WorktreeCommand;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -51,6 +52,11 @@ impl State {
             Event::TurnShown(chat, shown) => self.turn_shown(chat, shown),
             Event::UndoPlanned(chat, plan) => self.undo_planned(chat, plan),
             Event::Undone(chat, plan, outcome) => self.undone(chat, &plan, outcome),
+            Event::WorktreeCreated(request, created) => self.worktree_created(request, created),
+            Event::MergePlanned(chat, plan) => self.merge_planned(chat, plan),
+            Event::Merged(plan, outcome) => self.merged(&plan, outcome),
+            Event::WorktreeChecked(chat, count) => self.worktree_checked(chat, count),
+            Event::WorktreeRemoved(worktree, removed) => self.worktree_removed(&worktree, removed),
             Event::ChangesFound(list, files, states) => self.changes_found(list, files, states),
             Event::ReviewComposed(piece, all) => self.review_composed(*piece, all),
             Event::ChangeFound(comparison, change) => self.change_found(comparison, change),
@@ -203,6 +209,13 @@ impl State {
             UserAction::Undo(chat, target, force) => {
                 self.with_chat(chat, |state, id| state.undo(id, target, force));
             }
+            UserAction::CreateWorktree { request, cwd, below, agent } => {
+                self.worktree(WorktreeCommand::Create { request, cwd, below, agent });
+            }
+            UserAction::Merge(chat, all) => {
+                self.with_chat(chat, |state, id| state.merge_requested(id, all));
+            }
+            UserAction::RemoveWorktree(chat) => self.with_chat(chat, Self::remove_worktree),
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(comparison) => self.compare(comparison),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
@@ -300,6 +313,8 @@ impl State {
             }
             Question::Widen(chat, path) => self.widen_answered(chat, &path, index),
             Question::Undo(chat, plan) => self.undo_answered(chat, plan, index),
+            Question::Merge(chat, plan) => self.merge_answered(chat, plan, index),
+            Question::RemoveWorktree(chat) => self.removal_answered(chat, index),
         }
     }
 }

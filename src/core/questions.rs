@@ -4,6 +4,7 @@ use crate::core::messages::checkpoint::UndoPlan;
 use crate::core::messages::effect::Effect;
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
+use crate::core::messages::worktree::MergePlan;
 use crate::session::author::ChatId;
 use crate::session::ids::{AuthMethodId, SessionId};
 use crate::session::terminal::request::CreateTerminal;
@@ -38,6 +39,10 @@ pub(super) enum Question {
     Fork(ChatId, SessionId, usize),
     /// Start the confined agent again so that it may write this?
     Widen(ChatId, PathBuf),
+    /// Merge the worktree of this chat?
+    Merge(ChatId, Box<MergePlan>),
+    /// Remove the worktree of this chat although there is something in it that is not merged?
+    RemoveWorktree(ChatId),
     /// Undo or redo this turn?
     Undo(ChatId, Box<UndoPlan>),
 }
@@ -65,7 +70,9 @@ impl Question {
             | Self::UnsavedText(chat, _)
             | Self::Fork(chat, ..)
             | Self::Widen(chat, _)
-            | Self::Undo(chat, _) => *chat,
+            | Self::Undo(chat, _)
+            | Self::Merge(chat, _)
+            | Self::RemoveWorktree(chat) => *chat,
         }
     }
 
@@ -92,7 +99,9 @@ impl Question {
             | Self::UnsavedText(..)
             | Self::Fork(..)
             | Self::Widen(..)
-            | Self::Undo(..) => &[],
+            | Self::Undo(..)
+            | Self::Merge(..)
+            | Self::RemoveWorktree(..) => &[],
         }
     }
 }

@@ -130,6 +130,8 @@ impl State {
                 | Question::Fork(..)
                 | Question::Widen(..)
                 | Question::Undo(..)
+                | Question::Merge(..)
+                | Question::RemoveWorktree(..)
         );
         // Closing a window must not decide for a request that an agent waits on.
         let lasting = !question.requests().is_empty();

@@ -1,6 +1,6 @@
 //! The edge to the operating system: which paths agents may access (`paths`), saved sessions (`store`), what
 //! turns change in folders (`checkpoints`), commands that run for agents (`terminals`), files the user exports
-//! (`export`) or looks for (`project_files`). It carries out decisions of `core` and knows nothing of Neovim or of agents'
+//! (`export`) or looks for (`project_files`), git worktrees that sessions work in (`worktree`). It carries out decisions of `core` and knows nothing of Neovim or of agents'
 //! messages.
 
 pub mod checkpoints;
@@ -11,3 +11,4 @@ pub mod paths;
 pub mod project_files;
 pub mod store;
 pub mod terminals;
+pub mod worktree;

@@ -135,6 +135,18 @@ impl ChatBuilder {
         Chat { nvim, agent, session, last_prompt: None }
     }
 
+    /// Starts a chat with this command, which names the agent, in a project that is prepared before.
+    pub fn start_by(mut self, command: &str, prepare: impl FnOnce(&mut Nvim)) -> Chat {
+        let mut nvim = self.neovim_with_files();
+        let mut agent = self.configure_in(&mut nvim);
+        prepare(&mut nvim);
+        nvim.command(command);
+        agent.expect_start();
+        let session = agent.handshake_with(self.initialized, self.opened);
+        nvim.poll_state("ready");
+        Chat { nvim, agent, session, last_prompt: None }
+    }
+
     /// Starts a chat in which the prompt `go` has been sent and not been answered.
     pub fn in_turn(self) -> Chat {
         let mut chat = self.start();

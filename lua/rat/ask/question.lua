@@ -48,7 +48,7 @@ local function remove(question)
   end
   if question.by_user then
     -- What an undo would change is outdated once the user has decided.
-    text_page.close(question.chat, "undo")
+    text_page.close(question.chat, "preview")
   end
   refresh(question.chat)
   tell_settled(question.id)
@@ -139,7 +139,7 @@ function M.asked(payload)
     local chat = registry.get(question.chat)
     if question.by_user then
       -- The user is reading what the question is about.
-      return not text_page.is_open(question.chat, "undo")
+      return not text_page.is_open(question.chat, "preview")
     end
     return chat ~= nil and auto_open.may_open(chat)
   end

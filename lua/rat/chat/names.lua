@@ -2,7 +2,7 @@
 --- such as its ids, except the last parts of paths in names that are never parsed.
 local M = {}
 
----@alias rat.Page "attachment"|"info"|"trace"|"output"|"content"|"turn"|"undo"|"terminal"
+---@alias rat.Page "attachment"|"info"|"trace"|"output"|"content"|"turn"|"preview"|"terminal"
 
 --- Longest last part of a path in a name, in bytes.
 local MAX_BYTES = 80

@@ -19,7 +19,12 @@ end
 function M.command(lead, line)
   local name = line:match("Rat%u%l+")
   if name == "RatStart" then
+    if line:match("^%S*RatStart!?%s+%S+%s") then
+      return starting_with(lead, { require("rat.chat.worktree").word })
+    end
     return starting_with(lead, require("rat.config.agents").names())
+  elseif name == "RatWorktree" then
+    return starting_with(lead, require("rat.commands").worktree_acts)
   elseif name == "RatInstall" then
     local names = vim.tbl_keys(require("rat.config.presets"))
     table.sort(names)

@@ -8,6 +8,7 @@ local project_rules = require("rat.config.project_rules")
 local project_settings = require("rat.config.project_settings")
 local registry = require("rat.config.registry")
 local settings = require("rat.config.settings")
+local worktrees = require("rat.config.worktrees")
 
 local M = {}
 
@@ -214,7 +215,10 @@ function M.request(name, cwd, env)
   end
   local options = config.get() --[[@as table<string, any>]]
   cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd()
-  local project = project_settings.read(cwd)
+  local worktree = worktrees.of(cwd)
+  -- What the project says holds in its worktrees, too.
+  local project_folder = worktree and worktree.project or cwd
+  local project = project_settings.read(project_folder)
   return {
     agent = name,
     options = options_of(name, project, env or {}),
@@ -228,7 +232,9 @@ function M.request(name, cwd, env)
     write_dirty = options.write_dirty,
     review = options.review,
     rules = options.permission.rules,
-    project_rules = project_rules.lines(cwd),
+    project_rules = project_rules.lines(project_folder),
+    worktree = worktree
+      and { top = worktree.top, git_dir = worktree.git_dir, project = worktree.project },
     permission_mode = options.permission.mode,
     permission_default = options.permission.default,
   }

@@ -188,6 +188,11 @@ function handlers.found(payload)
   require("rat.chats.search").found(payload)
 end
 
+---@param payload rat.msg.Worktree
+function handlers.worktree(payload)
+  require("rat.chat.worktree").created(payload)
+end
+
 ---@param payload rat.msg.Scratch
 function handlers.scratch(payload)
   require("rat.view.text_page").show(payload)

@@ -25,7 +25,7 @@ use crate::session::tool_call::ToolKind;
 use crate::session::transcript::Transcript;
 use crate::session::update::Usage;
 use crate::view::scene::Scene;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -181,6 +181,18 @@ impl Chat {
         let rules = FileRules { agent, cwd, rules, asked };
         let real_roots = self.access.policy.real_roots.clone();
         FileScope { roots, real_roots, allowed: self.access.allowed.clone(), rules }
+    }
+
+    /// The user's folder: where its agent works, or what the worktree it works in is of.
+    pub(super) fn project(&self) -> &Path {
+        self.access.policy.worktree.as_ref().map_or(&self.cwd, |worktree| &worktree.project)
+    }
+
+    /// The files in which something may be pending because of it: also those that its worktree is merged into.
+    pub(super) fn reviewed_files(&self) -> FileScope {
+        let mut scope = self.file_scope();
+        scope.roots.extend(self.access.policy.worktree.iter().map(|it| it.project.clone()));
+        scope
     }
 
     /// Whether what the agent changes is shown and kept.

@@ -56,7 +56,7 @@ impl State {
     /// Puts the rules for a chat together.
     pub(super) fn update_rules(&mut self, id: ChatId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        let saved = self.kept_rules.of(None).iter().chain(self.kept_rules.of(Some(&chat.cwd)));
+        let saved = self.kept_rules.of(None).iter().chain(self.kept_rules.of(Some(chat.project())));
         let made = saved.chain(&chat.access.session_rules).map(|kept| kept.rule.clone());
         let mut rules: Vec<Rule> = chat.access.policy.rules.iter().cloned().chain(made).collect();
         if self.rules_problem.is_some() {
@@ -85,7 +85,7 @@ impl State {
         match suggest(call) {
             Ok(rules) => {
                 let lines = rules.iter().map(ToString::to_string).collect();
-                let cwd = chat.cwd.clone();
+                let cwd = chat.project().to_owned();
                 let suggestion = RuleSuggestion { chat: id, request, cwd, lines };
                 self.after_draw.push(EditorMessage::RuleSuggestion(suggestion));
             }
@@ -109,7 +109,7 @@ impl State {
             let title = &chat.incoming().find_tool(&waiting.tool_call)?.call.title;
             Some(label::short(title, MAX_TITLE))
         });
-        let cwd = chat.cwd.clone();
+        let cwd = chat.project().to_owned();
         let rules = match kept::parse(&lines, title.as_deref()) {
             Ok(rules) if rules.is_empty() => return,
             Ok(rules) => rules,
@@ -140,7 +140,7 @@ impl State {
         lists: Vec<(Extent, Vec<String>)>,
     ) {
         // After a restart, another chat may have this number.
-        if self.chats.get(&id).is_none_or(|chat| chat.cwd != cwd) {
+        if self.chats.get(&id).is_none_or(|chat| chat.project() != cwd) {
             let text = format!("The chat in {} is gone. Nothing was changed.", cwd.display());
             let text = Notice::from(text).advise(":e! shows the rules of another chat.");
             return self.notify(Level::Error, text);
@@ -164,7 +164,7 @@ impl State {
         for (extent, rules) in parsed {
             match extent {
                 Extent::Session => kept::set(&mut chat.access.session_rules, rules),
-                Extent::Project => saved.push((Some(chat.cwd.clone()), rules)),
+                Extent::Project => saved.push((Some(chat.project().to_owned()), rules)),
                 Extent::Everywhere => saved.push((None, rules)),
             }
         }
@@ -181,7 +181,7 @@ impl State {
                 self.rules_changed();
                 return self.tell_kept(told);
             }
-            Extent::Project => Some(chat.cwd.clone()),
+            Extent::Project => Some(chat.project().to_owned()),
             Extent::Everywhere => None,
         };
         let change = StoreCommand::Rules(RulesChange::Add(project, rules), ThenTell::Kept(told));
@@ -216,7 +216,7 @@ impl State {
         let list = |extent| {
             let rules = match extent {
                 Extent::Everywhere => self.kept_rules.of(None),
-                Extent::Project => self.kept_rules.of(Some(&chat.cwd)),
+                Extent::Project => self.kept_rules.of(Some(chat.project())),
                 Extent::Session => &chat.access.session_rules,
             };
             RulesList { extent, rules: rules.iter().map(listed).collect() }
@@ -224,7 +224,7 @@ impl State {
         let page = RulesPage {
             chat: id,
             agent: chat.agent_title(),
-            cwd: chat.cwd.clone(),
+            cwd: chat.project().to_owned(),
             lists: Extent::ALL.into_iter().map(list).collect(),
             configured: chat.access.policy.rules.iter().map(ToString::to_string).collect(),
         };
@@ -235,11 +235,11 @@ impl State {
     pub(super) fn count_decided(&mut self, id: ChatId, lines: &[String]) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         kept::count(&mut chat.access.session_rules, lines);
-        let saved = self.kept_rules.of(None).iter().chain(self.kept_rules.of(Some(&chat.cwd)));
+        let saved = self.kept_rules.of(None).iter().chain(self.kept_rules.of(Some(chat.project())));
         let lines: Vec<String> =
             saved.map(|kept| kept.rule.to_string()).filter(|line| lines.contains(line)).collect();
         if !lines.is_empty() {
-            let change = RulesChange::Decided(chat.cwd.clone(), lines);
+            let change = RulesChange::Decided(chat.project().to_owned(), lines);
             self.effects.push(Effect::Store(StoreCommand::Rules(change, ThenTell::Nothing)));
         }
     }

@@ -34,3 +34,4 @@ mod trace;
 mod turn;
 mod undo;
 mod usage;
+mod worktrees;

@@ -43,6 +43,9 @@ impl State {
         }
         row("session", status.session.as_deref().unwrap_or("none"));
         row("folder", &chat.cwd.display().to_string());
+        if let Some(worktree) = &chat.access.policy.worktree {
+            row("worktree of", &worktree.project.display().to_string());
+        }
         let allowed = chat.access.allowed.iter().map(AllowedPath::path);
         for path in chat.directories.iter().map(AsRef::as_ref).chain(allowed) {
             row("extra folder", &path.display().to_string());

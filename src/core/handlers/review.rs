@@ -54,7 +54,7 @@ impl State {
 
     /// The files of all chats.
     pub(super) fn all_files(&self) -> FileScope {
-        self.chats.values().map(Chat::file_scope).collect()
+        self.chats.values().map(Chat::reviewed_files).collect()
     }
 
     /// Has the editor show what is pending in these files, if they are loaded.
@@ -218,7 +218,9 @@ impl State {
 
     /// A path as the chat whose folder it is in shows it.
     pub(super) fn shorten(&self, path: &Path) -> String {
-        let short = self.chats.values().map(|chat| chat.scene().shorten(path));
+        let folders = self.chats.values().flat_map(|chat| [chat.cwd.as_path(), chat.project()]);
+        let short = folders.filter_map(|folder| path.strip_prefix(folder).ok());
+        let short = short.map(|short| short.display().to_string());
         short.min_by_key(String::len).unwrap_or_else(|| path.display().to_string())
     }
 }

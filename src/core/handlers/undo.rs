@@ -16,7 +16,7 @@ use crate::session::author::{Author, ChatId};
 use crate::session::entry::Entry;
 use crate::session::label;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How much of a prompt is shown in a question, in characters.
 const MAX_PROMPT: usize = 40;
@@ -27,7 +27,8 @@ impl State {
     /// Reads the files in the folders of a chat before its first turn.
     pub(in crate::core) fn prepare_checkpoints(&mut self, id: ChatId) {
         if self.chats.get(&id).is_some_and(Chat::is_reviewed) {
-            let roots = self.roots(id);
+            let chat = self.chats.get(&id);
+            let roots = chat.map(|chat| chat.file_scope().roots).unwrap_or_default();
             self.checkpoint(CheckpointCommand::Prepare(id, roots));
         }
     }
@@ -142,7 +143,7 @@ impl State {
             let text = format!("Nothing of {prompt} to {}{why}", verb.to_lowercase());
             return self.notify(Level::Info, text);
         }
-        let title = format!("{verb} {prompt}? {}", extent(&plan));
+        let title = format!("{verb} {prompt}? {}", extent(&plan.files, plan.is_late));
         let items = vec![verb.to_owned(), "Show what would change".to_owned(), "Cancel".to_owned()];
         self.ask(Question::Undo(id, Box::new(plan)), title, items);
     }
@@ -158,8 +159,8 @@ impl State {
             Some(1) => {
                 let text = self.describe(&plan);
                 let verb = if plan.redoes.is_some() { "Redo" } else { "Undo" };
-                let title = format!("{verb} {}", extent(&plan));
-                self.show_text((id, PageId::Undo), &title, "", text, None);
+                let title = format!("{verb} {}", extent(&plan.files, plan.is_late));
+                self.show_text((id, PageId::Preview), &title, "", text, None);
                 // The editor asks once the page is closed.
                 self.undo_planned(id, Ok(*plan));
             }
@@ -174,27 +175,8 @@ impl State {
         };
         let prompt = user_messages::quoted(&label::short(&plan.prompt, MAX_PROMPT));
         let mut text = format!("{heading} {prompt} would change:\n\n");
-        for file in &plan.files {
-            let path = self.shorten(&file.path);
-            let slash = if file.is_folder { "/" } else { "" };
-            let what = match &file.action {
-                PlannedAction::Restore => "restore".to_owned(),
-                PlannedAction::Mode { from, to } => format!("mode {from:o} to {to:o}"),
-                PlannedAction::Replace { now, before } => {
-                    format!("delete the {now}, restore the {before}")
-                }
-                PlannedAction::Delete => "delete".to_owned(),
-                PlannedAction::Create => "create".to_owned(),
-                PlannedAction::Merge(0) => format!("{verb}; later changes stay"),
-                PlannedAction::Merge(conflicts) => {
-                    let hunks = user_messages::count(*conflicts, "hunk");
-                    format!("{verb} all but {hunks} with later changes")
-                }
-                PlannedAction::Leave(why) => format!("leave as it is: {why}"),
-            };
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{path}{slash}: {what}");
-        }
+        let files = describe_files(&plan.files, [verb, "restore"], |path| self.shorten(path));
+        text.push_str(&files);
         if plan.not_covered > 0 {
             let files = user_messages::count(plan.not_covered, "file");
             let _ = writeln!(text, "\nNot covered: {files}, too large or not readable.");
@@ -269,8 +251,9 @@ impl State {
         self.show_pending(outcome.changed);
     }
 
+    /// The folders whose turns can be undone from a chat.
     fn roots(&self, id: ChatId) -> Vec<PathBuf> {
-        self.chats.get(&id).map(|chat| chat.file_scope().roots).unwrap_or_default()
+        self.chats.get(&id).map(|chat| chat.reviewed_files().roots).unwrap_or_default()
     }
 
     fn checkpoint(&mut self, command: CheckpointCommand) {
@@ -278,10 +261,39 @@ impl State {
     }
 }
 
+/// Says what happens to each path, a line each: `verb` is what is done, and `put` what happens to a file as a whole.
+pub(super) fn describe_files(
+    files: &[PlannedFile],
+    [verb, put]: [&str; 2],
+    name: impl Fn(&Path) -> String,
+) -> String {
+    let line = |file: &PlannedFile| {
+        let path = name(&file.path);
+        let slash = if file.is_folder { "/" } else { "" };
+        let what = match &file.action {
+            PlannedAction::Restore => put.to_owned(),
+            PlannedAction::Mode { from, to } => format!("mode {from:o} to {to:o}"),
+            PlannedAction::Replace { now, before } => {
+                format!("delete the {now}, {put} the {before}")
+            }
+            PlannedAction::Delete => "delete".to_owned(),
+            PlannedAction::Create => "create".to_owned(),
+            PlannedAction::Merge(0) => format!("{verb}; later changes stay"),
+            PlannedAction::Merge(conflicts) => {
+                let hunks = user_messages::count(*conflicts, "hunk");
+                format!("{verb} all but {hunks} with later changes")
+            }
+            PlannedAction::Leave(why) => format!("leave as it is: {why}"),
+        };
+        format!("{path}{slash}: {what}\n")
+    };
+    files.iter().map(line).collect()
+}
+
 /// How much a plan would do, in a few words.
-fn extent(plan: &UndoPlan) -> String {
+pub(super) fn extent(planned: &[PlannedFile], is_late: bool) -> String {
     let (mut files, mut folders, mut left, mut conflicts) = (0, 0, 0, 0);
-    for file in &plan.files {
+    for file in planned {
         match file.action {
             PlannedAction::Leave(_) => left += 1,
             _ if file.is_folder => folders += 1,
@@ -299,13 +311,13 @@ fn extent(plan: &UndoPlan) -> String {
     if left > 0 {
         let _ = write!(text, ", {left} unchanged");
     }
-    if plan.is_late {
+    if is_late {
         text.push_str(", perhaps not all");
     }
     text
 }
 
-fn files_and_folders(files: usize, folders: usize) -> String {
+pub(super) fn files_and_folders(files: usize, folders: usize) -> String {
     let counted = [(files, "file"), (folders, "folder")];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let counted: Vec<_> = counted.map(|(count, what)| user_messages::count(count, what)).collect();

@@ -14,6 +14,7 @@ use crate::core::messages::rules::{RuleProblem, RuleSuggestion, RulesPage};
 use crate::core::messages::status::ChatStatus;
 use crate::core::messages::trace::TracePiece;
 use crate::core::messages::user::SessionAction;
+use crate::core::messages::worktree::NewWorktree;
 use crate::session::author::ChatId;
 use crate::session::content::ContentId;
 use crate::session::ids::{AgentName, SessionId, TerminalId, ToolCallId};
@@ -132,6 +133,8 @@ pub enum EditorMessage {
     Trace(String, TracePiece),
     /// What the search with this number has found.
     Found(u64, SearchResult),
+    /// The worktree of the request with this number; otherwise why it was not created.
+    Worktree(u64, Result<NewWorktree, String>),
     /// Show a text in a scratch buffer.
     Scratch(ScratchPage),
     /// Output for a terminal buffer.

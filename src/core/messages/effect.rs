@@ -13,6 +13,7 @@ use crate::core::messages::review::{Comparison, Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
 use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalCommand;
+use crate::core::messages::worktree::WorktreeCommand;
 use crate::core::messages::trace::TraceTask;
 use crate::session::agent::AgentConfig;
 use crate::session::author::{Author, ChatId, SessionKey};
@@ -195,6 +196,8 @@ pub enum Effect {
     Store(StoreCommand),
     /// Do something with checkpoints.
     Checkpoint(CheckpointCommand),
+    /// Do something with a worktree.
+    Worktree(WorktreeCommand),
     /// Watch loaded files in this scope, and no others, for changes on disk.
     Watch(FileScope),
     /// Set a timer. `Event::Timer` follows.

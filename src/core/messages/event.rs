@@ -16,6 +16,7 @@ use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalEvent;
 use crate::core::messages::trace::{TracePiece, TraceSaved};
 use crate::core::messages::user::UserAction;
+use crate::core::messages::worktree::{MergeOutcome, MergePlan, NewWorktree, Worktree};
 use crate::session::author::ChatId;
 use crate::session::confinement::DeniedPath;
 use crate::session::content::ContentId;
@@ -102,6 +103,16 @@ pub enum Event {
     UndoPlanned(ChatId, Result<UndoPlan, String>),
     /// A turn was undone or redone; otherwise why not.
     Undone(ChatId, Box<UndoPlan>, Result<UndoOutcome, String>),
+    /// A worktree was created for the request with this number; otherwise why not.
+    WorktreeCreated(u64, Result<NewWorktree, String>),
+    /// What merging the worktree of a chat would do; otherwise why it cannot be merged.
+    MergePlanned(ChatId, Result<MergePlan, String>),
+    /// A worktree was merged; otherwise why nothing was changed.
+    Merged(Box<MergePlan>, Result<MergeOutcome, String>),
+    /// How many changed files of the worktree of a chat are not merged; otherwise why that is not known.
+    WorktreeChecked(ChatId, Result<usize, String>),
+    /// A worktree was removed; otherwise why something of it is left.
+    WorktreeRemoved(Worktree, Result<(), String>),
     /// What is pending in all files, for a review.
     ChangesFound(ReviewList, Vec<ChangedFile>, Vec<ChangedState>),
     /// A piece of the page of a review; with the last one, what is in the whole page.

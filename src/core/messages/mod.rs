@@ -24,3 +24,4 @@ pub mod status;
 pub mod terminal;
 pub mod trace;
 pub mod user;
+pub mod worktree;

@@ -15,8 +15,8 @@ pub enum PageId {
     Content(ContentId),
     /// What a turn has changed.
     Turn,
-    /// What undoing a turn would change. A question waits until the user closes it.
-    Undo,
+    /// What undoing a turn or merging a worktree would change. A question waits until the user closes it.
+    Preview,
 }
 
 /// A text to be shown in a scratch buffer.

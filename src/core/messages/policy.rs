@@ -1,6 +1,7 @@
 //! The user's options for files that the user and agents change at the same time, for what agents change, and for what they
 //! may do.
 
+use crate::core::messages::worktree::Worktree;
 use crate::trust::rule::Rule;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct ChatPolicy {
     pub real_roots: Vec<PathBuf>,
     /// The option `permission.rules`.
     pub rules: Arc<[Rule]>,
+    /// The worktree that the chat works in, if it does.
+    pub worktree: Option<Worktree>,
     /// What the project's settings file changes, a line each, for `:RatInfo`.
     pub project_settings: Vec<String>,
 }

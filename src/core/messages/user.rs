@@ -216,6 +216,21 @@ pub enum UserAction {
     },
     /// See what a turn has changed.
     ShowTurn(Option<ChatId>, TurnRef),
+    /// Create a worktree of the repository that a folder is in. The number comes back with it.
+    CreateWorktree {
+        /// The number.
+        request: u64,
+        /// The folder.
+        cwd: PathBuf,
+        /// Where worktrees are.
+        below: PathBuf,
+        /// The agent it is for.
+        agent: String,
+    },
+    /// Merge the worktree that a chat works in; with the flag everything since it was created.
+    Merge(Option<ChatId>, bool),
+    /// Remove the worktree that a chat works in.
+    RemoveWorktree(Option<ChatId>),
     /// Undo or redo a turn; with the flag also what somebody else may have changed.
     Undo(Option<ChatId>, UndoTarget, bool),
     /// Take the last decision on pending changes back.

@@ -33,14 +33,14 @@ const PROMPT_LEN: usize = 200;
 #[derive(Debug)]
 pub(super) struct Covered {
     /// The real path.
-    root: PathBuf,
+    pub(super) root: PathBuf,
     /// The folder of all checkpoints.
     store: PathBuf,
-    limits: Limits,
+    pub(super) limits: Limits,
     secrets: Secrets,
     watch: Arc<Watch>,
     files: RuleFiles,
-    stored: Stored,
+    pub(super) stored: Stored,
     /// `None` before the first scan.
     manifest: Option<Manifest>,
     /// The manifest as it was last saved.
@@ -341,7 +341,7 @@ impl Covered {
     }
 
     /// Whether the content of a path must not reach the disk.
-    fn is_private(&self, path: &TreePath) -> bool {
+    pub(super) fn is_private(&self, path: &TreePath) -> bool {
         let Some(manifest) = &self.manifest else { return false };
         match manifest.get(path) {
             Some(Entry { content: Some(id), .. }) => self.stored.memory.has(id),

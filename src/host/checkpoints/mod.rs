@@ -10,6 +10,7 @@ pub mod entry;
 pub mod error;
 pub mod ids;
 mod journal;
+mod keep;
 pub mod limits;
 mod manifest;
 mod memory;
@@ -226,6 +227,20 @@ impl Checkpoints {
     /// If it is not kept, or the root is not covered.
     pub async fn content(&self, root: PathBuf, id: ContentId) -> Result<Vec<u8>, CheckpointError> {
         self.run_open(root, move |covered| covered.content(id)).await
+    }
+
+    /// Keeps what is to become the content of a path. `None` if it must not reach the disk and there is no room in memory, or if
+    /// it is larger than a file may be.
+    ///
+    /// # Errors
+    /// If it cannot be kept, or the root is not covered.
+    pub async fn keep(
+        &self,
+        root: PathBuf,
+        path: TreePath,
+        content: Vec<u8>,
+    ) -> Result<Option<ContentId>, CheckpointError> {
+        self.run(root, move |covered| covered.keep(&path, &content)).await
     }
 
     /// Returns files as they are on disk now, and keeps their contents. `None` for what is not there or cannot be read.

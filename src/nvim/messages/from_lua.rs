@@ -12,6 +12,7 @@ pub mod start;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod worktree;
 mod write;
 
 use crate::core::messages::files::BufferEvent;
@@ -104,6 +105,12 @@ pub(in crate::nvim) enum FromLua {
     ShowTurn(undo::ShowTurn),
     /// `:RatUndo`, `:RatRedo`: undoes or redoes a turn.
     Undo(undo::Undo),
+    /// `:RatStart! AGENT worktree`: the user wants a worktree.
+    CreateWorktree(worktree::CreateWorktree),
+    /// `:RatWorktree merge`: merges the worktree of a chat.
+    Merge(worktree::Merge),
+    /// `:RatWorktree remove`: removes the worktree of a chat.
+    RemoveWorktree(RemoveWorktree),
     /// `:RatReview`: the user wants to see what is pending.
     ListChanges(answer::ListChanges),
     /// The user wants to compare a file with its base.
@@ -246,6 +253,11 @@ impl FromLua {
             }
             Self::ShowTurn(show) => show.into(),
             Self::Undo(undo) => undo.into(),
+            Self::CreateWorktree(create) => create.into(),
+            Self::Merge(worktree::Merge { chat, all }) => UserAction::Merge(chat.map(ChatId), all),
+            Self::RemoveWorktree(RemoveWorktree { chat }) => {
+                UserAction::RemoveWorktree(chat.map(ChatId))
+            }
             Self::ListChanges(list) => list.into(),
             Self::Compare(answer::Compare { path, from, update }) => {
                 let from = from.map(Into::into);
@@ -319,6 +331,8 @@ about_a_chat!(
     Rules,
     /// Logs out.
     Logout,
+    /// Removes the worktree of a chat.
+    RemoveWorktree,
     /// Resumes a paused queue.
     QueueGo,
 );

@@ -14,6 +14,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod worktree;
 
 use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::elicitation::ElicitationUpdate;
@@ -68,6 +69,8 @@ pub(in crate::nvim) enum ToLua {
     Sessions(session::Sessions),
     /// What a search through the saved sessions has found.
     Found(search::Found),
+    /// The worktree that was requested.
+    Worktree(worktree::Worktree),
     /// Show a text in a scratch buffer.
     Scratch(content::Scratch),
     /// Show a piece of the traffic with an agent.
@@ -152,6 +155,9 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Sessions(session::Sessions::new(act, &cwd, items, more))
         }
         EditorMessage::Found(request, result) => ToLua::Found(search::Found::new(request, result)),
+        EditorMessage::Worktree(request, created) => {
+            ToLua::Worktree(worktree::Worktree::new(request, created))
+        }
         EditorMessage::Scratch(scratch) => ToLua::Scratch(scratch.into()),
         EditorMessage::Trace(title, piece) => ToLua::Trace(trace::Trace::new(&title, piece)),
         EditorMessage::Terminal { chat, terminal, title, open, bytes, over } => ToLua::Terminal(

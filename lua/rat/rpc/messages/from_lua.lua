@@ -21,6 +21,7 @@
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.
+---@field worktree? rat.notify.Worktree The worktree that `cwd` is in, if it is one of ours.
 ---@field edit? rat.notify.InPlaceEdit `:RatEdit`: what to ask for in a new session, whose chat is not shown.
 
 --- How an agent is started, and what its sessions begin with.
@@ -83,6 +84,12 @@
 
 --- The session to open.
 ---@alias rat.notify.Wish "last"|"never"|"new"|"session"|"fork"
+
+--- A worktree of ours.
+---@class (exact) rat.notify.Worktree
+---@field top string The absolute path of its top.
+---@field git_dir string The absolute path of git's folder for it.
+---@field project string The absolute path of the user's folder that it was created for.
 
 --- A change of lines in place that the user wants.
 ---@class (exact) rat.notify.InPlaceEdit
@@ -324,6 +331,22 @@
 ---@field root? string The folder of the turn to undo; without it, the last turn.
 ---@field id? string The id of that turn.
 
+--- Creates a worktree of the repository that a folder is in.
+---@class (exact) rat.notify.CreateWorktree
+---@field request integer The number of the request, which comes back with the worktree.
+---@field cwd string The absolute path of the folder.
+---@field below string The absolute path of the folder that worktrees are in.
+---@field agent string The name of the agent it is for.
+
+--- Merges the worktree of a chat into the user's folder.
+---@class (exact) rat.notify.Merge
+---@field chat? integer The chat.
+---@field all? boolean Whether to merge everything since the worktree was created, and not only what has not been merged yet.
+
+--- Removes the worktree of a chat.
+---@class (exact) rat.notify.RemoveWorktree
+---@field chat? integer The chat; without it, the one used last.
+
 --- Shows what is pending in all files.
 ---@class (exact) rat.notify.ListChanges
 ---@field chat? integer The chat.
@@ -499,6 +522,9 @@
 ---@field turns rat.notify.Turns `:RatTurns`: the user wants to choose from the turns whose changes are kept.
 ---@field show_turn rat.notify.ShowTurn The user wants to see what a turn has changed.
 ---@field undo rat.notify.Undo `:RatUndo`, `:RatRedo`: undoes or redoes a turn.
+---@field create_worktree rat.notify.CreateWorktree `:RatStart! AGENT worktree`: the user wants a worktree.
+---@field merge rat.notify.Merge `:RatWorktree merge`: merges the worktree of a chat.
+---@field remove_worktree rat.notify.RemoveWorktree `:RatWorktree remove`: removes the worktree of a chat.
 ---@field list_changes rat.notify.ListChanges `:RatReview`: the user wants to see what is pending.
 ---@field compare rat.notify.Compare The user wants to compare a file with its base.
 ---@field keep_as_base rat.notify.KeepAsBase The user has changed the base in a comparison, which keeps what agrees with it.

@@ -277,6 +277,14 @@
 ---@field line? string A line with most of the words; missing if all of them are in the title.
 ---@field marks integer[] The places of the words in that line.
 
+--- A worktree that was requested.
+---@class (exact) rat.msg.Worktree
+---@field request integer The number of the request.
+---@field cwd? string The folder in it that stands for the one it was created for; missing if it was not created.
+---@field commit? string The commit it begins with, and the first line of its message.
+---@field uncommitted integer How many of the user's files have changes that are not committed, and so are not in it.
+---@field problem? string Why it was not created.
+
 --- A text for a scratch buffer.
 ---@class (exact) rat.msg.Scratch
 ---@field chat integer The chat.
@@ -291,7 +299,7 @@
 ---@field focus boolean Whether to focus the window.
 
 --- What a text is.
----@alias rat.msg.PageKind "info"|"output"|"content"|"turn"|"undo"
+---@alias rat.msg.PageKind "info"|"output"|"content"|"turn"|"preview"
 
 --- A piece of the page of the traffic with an agent. The page asks for the next one with `trace`.
 ---@class (exact) rat.msg.Trace
@@ -541,6 +549,7 @@
 ---@field closed rat.msg.Closed Remove a chat that was closed.
 ---@field sessions rat.msg.Sessions The session list that was requested.
 ---@field found rat.msg.Found What a search through the saved sessions has found.
+---@field worktree rat.msg.Worktree The worktree that was requested.
 ---@field scratch rat.msg.Scratch Show a text in a scratch buffer.
 ---@field trace rat.msg.Trace Show a piece of the traffic with an agent.
 ---@field terminal rat.msg.TerminalOutput Output for a terminal buffer.

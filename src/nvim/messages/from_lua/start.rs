@@ -1,6 +1,7 @@
 //! The `start` message: which agent to start, its options, and which session to open.
 
 use super::edit::InPlaceEdit;
+use super::worktree;
 use crate::config::options::{AgentOptions, McpServerOptions};
 use crate::config::resolve::AgentSelection;
 use crate::core::messages::policy::{self, ChatPolicy};
@@ -74,6 +75,8 @@ pub(in crate::nvim) struct Start {
     /// Whether to put the cursor into the prompt.
     #[serde(default)]
     focus: bool,
+    /// The worktree that `cwd` is in, if it is one of ours.
+    worktree: Option<worktree::Worktree>,
     /// `:RatEdit`: what to ask for in a new session, whose chat is not shown.
     edit: Option<InPlaceEdit>,
 }
@@ -269,6 +272,7 @@ impl TryFrom<Start> for StartRequest {
                 outside: policy::Outside::Ask,
                 real_roots: Vec::new(),
                 rules,
+                worktree: start.worktree.map(Into::into),
                 project_settings: start.project_settings,
             },
             problems,

@@ -53,7 +53,7 @@ pub(in crate::nvim) enum PageKind {
     /// What a turn has changed.
     Turn,
     /// What undoing a turn would change.
-    Undo,
+    Preview,
 }
 
 /// Output for a terminal buffer.
@@ -166,7 +166,7 @@ impl From<ScratchPage> for Scratch {
         let (kind, id) = match it.page {
             PageId::Info => (PageKind::Info, None),
             PageId::Turn => (PageKind::Turn, None),
-            PageId::Undo => (PageKind::Undo, None),
+            PageId::Preview => (PageKind::Preview, None),
             PageId::Output(tool_call) => (PageKind::Output, Some(Handle::new(tool_call))),
             PageId::Content(content) => (PageKind::Content, Some(Handle::new(content.encode()))),
         };

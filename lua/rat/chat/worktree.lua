@@ -1,0 +1,97 @@
+--- Starts sessions in git worktrees of their own, and goes on with one that was started before. The binary creates, merges and
+--- removes worktrees.
+local agents = require("rat.config.agents")
+local chooser = require("rat.ask.chooser")
+local launch = require("rat.chat.launch")
+local notify = require("rat.util.notify")
+local rpc = require("rat.rpc")
+local window = require("rat.view.window")
+local worktrees = require("rat.config.worktrees")
+
+local M = {}
+
+--- The word after the name of an agent that asks for a worktree.
+M.word = "worktree"
+
+--- The agents that wait for a worktree, by the number of the request.
+---@type table<integer, string>
+local requested = {}
+
+local last_request = 0
+
+--- Starts a new session in a new worktree of the repository that the folder is in.
+---@param agent? string by default as for `:RatStart`
+function M.start(agent)
+  launch.choose(agent, function(name)
+    local request, problem = agents.request(name)
+    if not request then
+      return notify.error(problem --[[@as string]])
+    end
+    local own = worktrees.of(request.cwd)
+    last_request = last_request + 1
+    local asked = rpc.request("create_worktree", {
+      request = last_request,
+      cwd = own and own.project or request.cwd,
+      below = worktrees.folder(),
+      agent = name,
+    })
+    if asked then
+      requested[last_request] = name
+      window.expect_focus()
+      notify.info("Creating a worktree")
+    end
+  end)
+end
+
+---@param payload rat.msg.Worktree
+---@return string
+local function what_is_in_it(payload)
+  local count = payload.uncommitted
+  local left_out = ""
+  if count > 0 then
+    left_out = (" Your uncommitted changes in %s are not in it."):format(
+      count == 1 and "1 file" or count .. " files"
+    )
+  end
+  local worktree = worktrees.of(payload.cwd)
+  local name = worktree and worktree.name or vim.fs.basename(payload.cwd)
+  return ("Started in the worktree %s at %s.%s"):format(name, payload.commit, left_out)
+end
+
+--- Handles a worktree that was created.
+---@param payload rat.msg.Worktree
+function M.created(payload)
+  local agent = requested[payload.request]
+  requested[payload.request] = nil
+  if not payload.cwd then
+    return notify.error(("Could not create a worktree: %s"):format(payload.problem))
+  elseif agent then
+    launch.start({ agent = agent, cwd = payload.cwd, new = true, focus = true }, function()
+      notify.info(what_is_in_it(payload))
+    end)
+  end
+end
+
+--- Lets the user choose from the worktrees of this folder, and goes on with the last session there.
+function M.choose()
+  local found = worktrees.list(vim.fn.getcwd())
+  if #found == 0 then
+    return notify.info("No worktree of this folder. :RatStart! AGENT worktree creates one.")
+  end
+  chooser.open(found, {
+    prompt = "Go on in which worktree?",
+    format_item = function(worktree)
+      return ("%s · %s"):format(worktree.name, worktree.agent)
+    end,
+  }, function(worktree)
+    if worktree then
+      launch.start({ agent = worktree.agent, cwd = worktree.cwd, focus = true })
+    end
+  end)
+end
+
+rpc.on_lost(function()
+  requested = {}
+end)
+
+return M

@@ -1,0 +1,213 @@
+//! What has changed in a worktree since it was created or last merged. Git stores the state of the worktree and checks both
+//! sides of each change out into a folder of our own, with the line ends and filters that the repository wants.
+
+use super::git::Git;
+use super::{MERGED, START};
+use crate::core::messages::worktree::Worktree;
+use crate::host::checkpoints::tree_path::TreePath;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What has changed.
+#[derive(Debug)]
+pub struct Changes {
+    /// The changes below the folder that stands for the project's, in the order of their paths.
+    pub list: Vec<Change>,
+    /// How many files have changed outside of it.
+    pub outside: usize,
+    folder: Scratch,
+}
+
+/// What has become of a file.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Relative to the folder that stands for the project's.
+    pub path: TreePath,
+    /// What it was; `None` if there was nothing.
+    pub before: Option<Side>,
+    /// What it is; `None` if there is nothing any more.
+    pub after: Option<Side>,
+    /// How git writes down what it is.
+    entry: Vec<u8>,
+}
+
+/// A file before or after a change.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// Where it was checked out.
+    pub file: PathBuf,
+    /// What it is.
+    pub kind: SideKind,
+}
+
+/// What git can keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideKind {
+    /// A regular file.
+    File {
+        /// Whether it may be executed.
+        executable: bool,
+    },
+    /// A symbolic link.
+    Link,
+    /// A commit of a repository inside of this one, which is not checked out.
+    Repository,
+}
+
+/// A folder that is removed when nobody needs it any more.
+#[derive(Debug)]
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// How many files have changed in a worktree and are not merged.
+///
+/// # Errors
+/// If that cannot be found out: one line that says why.
+pub async fn count(worktree: &Worktree) -> Result<usize, String> {
+    let folder = scratch(worktree)?;
+    let tree = snapshot(worktree, &folder.0).await?;
+    let listed = Git::in_worktree(&worktree.git_dir, &worktree.top)
+        .args(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", MERGED, &tree])
+        .run()
+        .await?;
+    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).count())
+}
+
+/// Finds out what has changed below `cwd`, a folder in the worktree, since the worktree was created or, unless `all` is
+/// wanted, last merged.
+///
+/// # Errors
+/// If that cannot be found out: one line that says why.
+pub async fn find(worktree: &Worktree, cwd: &Path, all: bool) -> Result<Changes, String> {
+    let folder = scratch(worktree)?;
+    let tree = snapshot(worktree, &folder.0).await?;
+    let base = if all { START } else { MERGED };
+    let git = || Git::in_worktree(&worktree.git_dir, &worktree.top);
+    let listed = git()
+        .args(&["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, &tree])
+        .run()
+        .await?;
+    let below = cwd.strip_prefix(&worktree.top).unwrap_or(Path::new(""));
+    let (mut list, mut outside) = (Vec::new(), 0);
+    let (mut before_paths, mut after_paths) = (Vec::new(), Vec::new());
+    let sides = [folder.0.join("before"), folder.0.join("after")];
+    let mut fields = listed.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+    while let Some((facts, path)) = fields.next().zip(fields.next()) {
+        let whole = PathBuf::from(OsString::from_vec(path.to_vec()));
+        let Ok(path) = whole.strip_prefix(below) else {
+            outside += 1;
+            continue;
+        };
+        // `:MODE MODE ID ID LETTER` (`git help diff-format`).
+        let facts = String::from_utf8_lossy(facts).into_owned();
+        let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
+        let [mode_before, mode_after, _, id, _] = words[..] else {
+            return Err("git's list of changes makes no sense".to_owned());
+        };
+        let side = |mode: &str, top: &Path| {
+            Some(Side { file: top.join(&whole), kind: SideKind::of_mode(mode)? })
+        };
+        let name = whole.clone().into_os_string().into_vec();
+        let (before, after) = (side(mode_before, &sides[0]), side(mode_after, &sides[1]));
+        for (side, paths) in [(&before, &mut before_paths), (&after, &mut after_paths)] {
+            if side.as_ref().is_some_and(|side| side.kind != SideKind::Repository) {
+                paths.extend_from_slice(&name);
+                paths.push(0);
+            }
+        }
+        let entry = [format!("{mode_after} {id}\t").as_bytes(), &name, b"\0"].concat();
+        let path = TreePath::below(Path::new(""), path).unwrap_or_default();
+        list.push(Change { path, before, after, entry });
+    }
+    for (side, (tree, paths)) in
+        sides.iter().zip([(base, before_paths), (tree.as_str(), after_paths)])
+    {
+        if paths.is_empty() {
+            continue;
+        }
+        let index = side.with_extension("index");
+        git().index(&index).args(&["read-tree", tree]).run().await?;
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(side);
+        prefix.push("/");
+        let check_out = git().index(&index).args(&["checkout-index", "-q", "-z", "--stdin"]);
+        check_out.arg(prefix).read(paths).await?;
+    }
+    Ok(Changes { list, outside, folder })
+}
+
+impl Changes {
+    /// Notes that these changes are merged, so that the next merge begins with them.
+    ///
+    /// # Errors
+    /// If that cannot be noted: one line that says why.
+    pub async fn merged(&self, worktree: &Worktree, merged: &[Change]) -> Result<(), String> {
+        if merged.is_empty() {
+            return Ok(());
+        }
+        let index = self.folder.0.join("merged.index");
+        let git = || Git::in_worktree(&worktree.git_dir, &worktree.top).index(&index);
+        git().args(&["read-tree", MERGED]).run().await?;
+        let entries = merged.iter().flat_map(|change| change.entry.clone()).collect();
+        git().args(&["update-index", "-z", "--index-info"]).read(entries).await?;
+        let tree = git().args(&["write-tree"]).line().await?;
+        git().args(&["update-ref", MERGED, &tree]).run().await.map(drop)
+    }
+}
+
+impl SideKind {
+    /// From the mode in one of git's trees; `None` if there is nothing.
+    fn of_mode(mode: &str) -> Option<Self> {
+        match mode {
+            "000000" => None,
+            "100755" => Some(Self::File { executable: true }),
+            "120000" => Some(Self::Link),
+            "160000" => Some(Self::Repository),
+            _ => Some(Self::File { executable: false }),
+        }
+    }
+}
+
+fn scratch(worktree: &Worktree) -> Result<Scratch, String> {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut name = worktree.top.clone().into_os_string();
+    name.push(format!(".merge-{}-{number}", std::process::id()));
+    let folder = PathBuf::from(name);
+    let created = DirBuilder::new().mode(0o700).create(&folder);
+    created.map_err(|error: io::Error| format!("{}: {error}", folder.display()))?;
+    Ok(Scratch(folder))
+}
+
+/// Has git store the state of the worktree, with new files that are not ignored, and returns its tree. The index of the
+/// worktree stays as it is.
+async fn snapshot(worktree: &Worktree, folder: &Path) -> Result<String, String> {
+    let index = folder.join("index");
+    match copy_index(&worktree.git_dir.join("index"), &index) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(format!("the index of the worktree cannot be read: {error}"));
+        }
+        _ => {}
+    }
+    let git = || Git::in_worktree(&worktree.git_dir, &worktree.top).index(&index);
+    git().args(&["-c", "advice.addEmbeddedRepo=false", "add", "--all"]).run().await?;
+    git().args(&["write-tree"]).line().await
+}
+
+/// Copies an index with its time: git reads the files again that may have changed since, and is content with whole seconds.
+fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    let modified = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    File::options().write(true).open(to)?.set_modified(modified)
+}
