@@ -11,7 +11,8 @@ use serde_json::json;
 
 fn git(folder: &Path, args: &[&str]) -> String {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-    let output = Command::new("git").args(identity).args(args).current_dir(folder).output().unwrap();
+    let output =
+        Command::new("git").args(identity).args(args).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "git {args:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

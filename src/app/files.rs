@@ -15,12 +15,12 @@ use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
-use crate::core::messages::worktree::WorktreeCommand;
 use crate::core::messages::files::{
     BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::policy::Unsaved;
+use crate::core::messages::worktree::WorktreeCommand;
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
 use crate::documents::{DocumentError, Documents, ReadRequest, WriteRequest};

@@ -119,7 +119,8 @@ impl Undo {
     async fn prepare_merge(&self, request: &MergeRequest) -> Result<Merge, String> {
         let MergeRequest { worktree, cwd, all, .. } = request;
         let named = worktree.project.clone();
-        let real = self.documents.disks().call(&worktree.project, move |_| paths::real_path(&named));
+        let real =
+            self.documents.disks().call(&worktree.project, move |_| paths::real_path(&named));
         let root = real.await.map_err(|error| error.to_string())?;
         let root = root.map_err(|error| error.to_string())?;
         let found = changes::find(worktree, cwd, *all).await?;
@@ -135,7 +136,8 @@ impl Undo {
                 left.push((change.path.clone(), REPOSITORY));
                 continue;
             }
-            let base = self.state_of(&root, &change.path, change.before.as_ref(), now.as_ref()).await?;
+            let base =
+                self.state_of(&root, &change.path, change.before.as_ref(), now.as_ref()).await?;
             let like = base.as_ref().or(now.as_ref());
             let target = self.state_of(&root, &change.path, change.after.as_ref(), like).await?;
             if base.iter().chain(&target).any(|state| state.content.is_none()) {
@@ -149,8 +151,7 @@ impl Undo {
         }
         wanted.extend(self.folders(&root, cwd, &wanted).await);
         let turn = TurnRef { root, id: String::new() };
-        let what =
-            Reversal { turn, changes: wanted, brought_in: Some(authors), force: false };
+        let what = Reversal { turn, changes: wanted, brought_in: Some(authors), force: false };
         Ok(Merge { what, left, changes: found })
     }
 
@@ -186,7 +187,7 @@ impl Undo {
         });
         let read = read.await.map_err(|error| error.to_string())?;
         let (content, own) = read.map_err(|error| format!("{}: {error}", side.file.display()))?;
-        let size = content.len() as u64;
+        let length = content.len() as u64;
         let like = like.filter(|like| like.kind == Kind::File).map(|like| like.mode);
         let (kind, mode) = match side.kind {
             SideKind::File { executable } => (Kind::File, mode_like(like, own, executable)),
@@ -194,7 +195,7 @@ impl Undo {
         };
         let kept = self.checkpoints.keep(root.to_owned(), path.clone(), content).await;
         let content = kept.map_err(|error| error.to_string())?;
-        Ok(Some(State { kind, mode, size, content, link: None }))
+        Ok(Some(State { kind, mode, size: length, content, link: None }))
     }
 
     /// Returns the changes of folders, of which git knows nothing: those that new files need, and those that are not in the

@@ -334,8 +334,7 @@ impl Undo {
         }
         let followed = self.documents.was_restored(&path, by, undone).await;
         if let Some(change) = change {
-            let is_text =
-                followed.is_ok() && !self.documents.is_deleted_under_buffer(&path).await;
+            let is_text = followed.is_ok() && !self.documents.is_deleted_under_buffer(&path).await;
             self.rows_follow(&what.turn.root, change, by, author.as_ref(), is_text);
         }
         if let Err(error) = followed {

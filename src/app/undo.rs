@@ -22,9 +22,8 @@ impl Undo {
         let turn = self.turn(&reference).await?;
         let brought_in = redoes.is_some().then(HashMap::new);
         let changes = turn.changes;
-        let files = self
-            .planned(&Reversal { turn: reference.clone(), changes, brought_in, force })
-            .await;
+        let files =
+            self.planned(&Reversal { turn: reference.clone(), changes, brought_in, force }).await;
         let TurnSummary { session, prompt, time, coverage, .. } = turn.summary;
         Ok(UndoPlan {
             turn: reference,

@@ -8,7 +8,6 @@ use crate::core::messages::effect::Effect;
 use crate::core::messages::event::{Event, Timer};
 use crate::core::messages::ids::{AgentId, CallId};
 use crate::core::messages::user::UserAction;
-use crate::core::messages::worktree::WorktreeCommand;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -209,13 +208,7 @@ impl State {
             UserAction::Undo(chat, target, force) => {
                 self.with_chat(chat, |state, id| state.undo(id, target, force));
             }
-            UserAction::CreateWorktree { request, cwd, below, agent } => {
-                self.worktree(WorktreeCommand::Create { request, cwd, below, agent });
-            }
-            UserAction::Merge(chat, all) => {
-                self.with_chat(chat, |state, id| state.merge_requested(id, all));
-            }
-            UserAction::RemoveWorktree(chat) => self.with_chat(chat, Self::remove_worktree),
+            UserAction::Worktree(action) => self.worktree_action(action),
             UserAction::ListChanges(list) => self.list_changes(list),
             UserAction::Compare(comparison) => self.compare(comparison),
             UserAction::KeepAsBase(path, base) => self.keep_as_base(path, base),
@@ -282,7 +275,11 @@ impl State {
     }
 
     /// Runs `action` on a chat, or tells the user that there is none.
-    fn with_chat(&mut self, chat: Option<ChatId>, action: impl FnOnce(&mut Self, ChatId)) {
+    pub(super) fn with_chat(
+        &mut self,
+        chat: Option<ChatId>,
+        action: impl FnOnce(&mut Self, ChatId),
+    ) {
         match self.find_chat(chat) {
             Some(id) => action(self, id),
             None => self.notify(Level::Warn, user_messages::no_chat()),

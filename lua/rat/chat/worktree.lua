@@ -44,8 +44,9 @@ function M.start(agent)
 end
 
 ---@param payload rat.msg.Worktree
+---@param cwd string
 ---@return string
-local function what_is_in_it(payload)
+local function what_is_in_it(payload, cwd)
   local count = payload.uncommitted
   local left_out = ""
   if count > 0 then
@@ -53,8 +54,8 @@ local function what_is_in_it(payload)
       count == 1 and "1 file" or count .. " files"
     )
   end
-  local worktree = worktrees.of(payload.cwd)
-  local name = worktree and worktree.name or vim.fs.basename(payload.cwd)
+  local worktree = worktrees.of(cwd)
+  local name = worktree and worktree.name or vim.fs.basename(cwd)
   return ("Started in the worktree %s at %s.%s"):format(name, payload.commit, left_out)
 end
 
@@ -63,11 +64,12 @@ end
 function M.created(payload)
   local agent = requested[payload.request]
   requested[payload.request] = nil
-  if not payload.cwd then
+  local cwd = payload.cwd
+  if not cwd then
     return notify.error(("Could not create a worktree: %s"):format(payload.problem))
   elseif agent then
-    launch.start({ agent = agent, cwd = payload.cwd, new = true, focus = true }, function()
-      notify.info(what_is_in_it(payload))
+    launch.start({ agent = agent, cwd = cwd, new = true, focus = true }, function()
+      notify.info(what_is_in_it(payload, cwd))
     end)
   end
 end

@@ -42,7 +42,8 @@ function M.of(cwd)
   if not vim.startswith(cwd, below) then
     return nil
   end
-  return read((cwd:sub(#below + 1):match("^[^/]+")))
+  local name = cwd:sub(#below + 1):match("^[^/]+")
+  return name and read(name)
 end
 
 --- The worktrees that were created for a folder, or for the one that the folder's own worktree was created for.

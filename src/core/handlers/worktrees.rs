@@ -7,6 +7,7 @@ use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::notice::Notice;
 use crate::core::messages::page::PageId;
+use crate::core::messages::user::WorktreeAction;
 use crate::core::messages::worktree::{
     MergeOutcome, MergePlan, MergeRequest, NewWorktree, Worktree, WorktreeCommand,
 };
@@ -15,14 +16,28 @@ use crate::core::state::State;
 use crate::core::user_messages;
 use crate::session::author::{Author, ChatId};
 use crate::session::update::Severity;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const NO_WORKTREE: &str = "This chat does not work in a worktree.";
 const HOW_TO_START: &str = ":RatStart! AGENT worktree starts one that does.";
 const OFF: &str = "The option review is \"off\", so nothing can be merged from a worktree";
 
 impl State {
-    pub(in crate::core) fn worktree(&mut self, command: WorktreeCommand) {
+    pub(in crate::core) fn worktree_action(&mut self, action: WorktreeAction) {
+        match action {
+            WorktreeAction::Create { request, cwd, below, agent } => {
+                self.worktree(WorktreeCommand::Create { request, cwd, below, agent });
+            }
+            WorktreeAction::Merge(chat, all) => {
+                self.with_chat(chat, |state, id| state.merge_requested(id, all));
+            }
+            WorktreeAction::Remove(chat) => self.with_chat(chat, Self::remove_worktree),
+        }
+    }
+
+    fn worktree(&mut self, command: WorktreeCommand) {
         self.effects.push(Effect::Worktree(command));
     }
 
@@ -35,7 +50,7 @@ impl State {
     }
 
     /// Returns the worktree of a chat whose agent is idle; otherwise the user is told.
-    fn idle_worktree(&mut self, id: ChatId, what: &str) -> Option<Worktree> {
+    fn idle_worktree(&mut self, id: ChatId, what: &str) -> Option<Arc<Worktree>> {
         let chat = self.chats.get(&id)?;
         let Some(worktree) = chat.access.policy.worktree.clone() else {
             self.notify(Level::Warn, Notice::from(NO_WORKTREE).advise(HOW_TO_START));
@@ -49,7 +64,7 @@ impl State {
         Some(worktree)
     }
 
-    pub(in crate::core) fn merge_requested(&mut self, id: ChatId, all: bool) {
+    fn merge_requested(&mut self, id: ChatId, all: bool) {
         if self.says_that_review_is_off(OFF) {
             return;
         }
@@ -73,13 +88,10 @@ impl State {
         let name = plan.request.name();
         let elsewhere = outside(&plan);
         if plan.files.is_empty() {
-            let text = format!("Nothing to merge from {name}{elsewhere}.");
-            let notice = Notice::from(text);
-            let all = ":RatWorktree! merge merges everything since it was created.";
-            return self.notify(Level::Info, match plan.request.all {
-                false => notice.advise(all),
-                true => notice,
-            });
+            let notice = Notice::from(format!("Nothing to merge from {name}{elsewhere}."));
+            let again = ":RatWorktree! merge merges everything since it was created.";
+            let notice = if plan.request.all { notice } else { notice.advise(again) };
+            return self.notify(Level::Info, notice);
         }
         if plan.files.iter().all(|file| matches!(file.action, PlannedAction::Leave(_))) {
             let left = plan.files.iter().filter_map(|file| match &file.action {
@@ -88,7 +100,8 @@ impl State {
             });
             let left: Vec<_> = left.collect();
             let left = user_messages::left_alone(&left, |path| below(&plan.root, path));
-            let text = format!("Merged nothing from {name}{elsewhere}; {}", left.unwrap_or_default());
+            let text =
+                format!("Merged nothing from {name}{elsewhere}; {}", left.unwrap_or_default());
             return self.notify(Level::Warn, text);
         }
         let title = format!("Merge {name}? {}{elsewhere}", extent(&plan.files, false));
@@ -112,7 +125,9 @@ impl State {
                 let text = format!(
                     "Merging {name} would change in {project}:\n\n{}\nCommits and ignored files stay in the worktree.\nYou \
                      are asked again when you close this page with q.\n",
-                    describe_files(&plan.files, ["merge", "change"], |path| below(&plan.root, path)),
+                    describe_files(&plan.files, ["merge", "change"], |path| below(
+                        &plan.root, path
+                    )),
                 );
                 let title = format!("Merge {}", extent(&plan.files, false));
                 self.show_text((id, PageId::Preview), &title, "", text, None);
@@ -139,10 +154,8 @@ impl State {
         let changed = files_and_folders(outcome.changed.len() - folders, folders);
         let is_done = !outcome.changed.is_empty();
         let project = name_of(&worktree.project);
-        let mut parts = vec![match is_done {
-            true => format!("Merged {changed} into {project}"),
-            false => format!("Merged nothing into {project}"),
-        }];
+        let merged = if is_done { changed.as_str() } else { "nothing" };
+        let mut parts = vec![format!("Merged {merged} into {project}")];
         let named = |path: &Path| below(&plan.root, path);
         let unsaved: Vec<_> = outcome.unsaved.iter().map(|path| named(path)).collect();
         let are = if unsaved.len() == 1 { "is" } else { "are" };
@@ -151,17 +164,16 @@ impl State {
         parts.extend(user_messages::left_alone(&outcome.left, named));
         let mut text = format!("{}.", parts.join("; "));
         if let Some(why) = &outcome.not_kept {
-            text.push_str(&format!(" This cannot be undone: {why}."));
+            // Writing to a string cannot fail.
+            let _ = write!(text, " This cannot be undone: {why}.");
         }
         if is_done {
             self.effects.push(Effect::ForgetDecisions);
         }
         let is_whole = outcome.not_kept.is_none() && outcome.left.is_empty();
         let notice = Notice::from(text);
-        let notice = match is_done {
-            true => notice.advise(":RatReview lists what is pending."),
-            false => notice,
-        };
+        let notice =
+            if is_done { notice.advise(":RatReview lists what is pending.") } else { notice };
         if let Some(chat) = self.chats.get_mut(&by.session.chat) {
             let severity = if is_whole { Severity::Info } else { Severity::Warning };
             chat.transcript.note(severity, notice.to_string(), Vec::new());
@@ -172,7 +184,7 @@ impl State {
         self.show_pending([outcome.changed, accepted].concat());
     }
 
-    pub(in crate::core) fn remove_worktree(&mut self, id: ChatId) {
+    fn remove_worktree(&mut self, id: ChatId) {
         if let Some(worktree) = self.idle_worktree(id, "removed") {
             self.worktree(WorktreeCommand::Check(id, worktree));
         }
@@ -203,14 +215,15 @@ impl State {
         }
     }
 
-    fn remove_now(&mut self, id: ChatId, worktree: Worktree) {
+    fn remove_now(&mut self, id: ChatId, worktree: Arc<Worktree>) {
         let is_in_it = |chat: &&Chat| chat.access.policy.worktree.as_ref() == Some(&worktree);
         let chats: Vec<ChatId> = self.chats.values().filter(is_in_it).map(|chat| chat.id).collect();
         let is_busy = |other: &ChatId| {
             *other != id && self.chats.get(other).is_some_and(|chat| chat.turn().is_some())
         };
         if chats.iter().any(is_busy) {
-            let text = format!("Another chat is at work in {}, so it stays", name_of(&worktree.top));
+            let text =
+                format!("Another chat is at work in {}, so it stays", name_of(&worktree.top));
             return self.notify(Level::Warn, text);
         }
         for chat in chats {

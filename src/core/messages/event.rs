@@ -25,6 +25,7 @@ use crate::session::saved::{SaveResult, SavedSession, SavedTranscript, StoreKey}
 use crate::session::search::SearchResult;
 use crate::trust::kept::{KeptRules, RulesFailure};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,7 +113,7 @@ pub enum Event {
     /// How many changed files of the worktree of a chat are not merged; otherwise why that is not known.
     WorktreeChecked(ChatId, Result<usize, String>),
     /// A worktree was removed; otherwise why something of it is left.
-    WorktreeRemoved(Worktree, Result<(), String>),
+    WorktreeRemoved(Arc<Worktree>, Result<(), String>),
     /// What is pending in all files, for a review.
     ChangesFound(ReviewList, Vec<ChangedFile>, Vec<ChangedState>),
     /// A piece of the page of a review; with the last one, what is in the whole page.

@@ -22,7 +22,7 @@ pub struct ChatPolicy {
     /// The option `permission.rules`.
     pub rules: Arc<[Rule]>,
     /// The worktree that the chat works in, if it does.
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<Arc<Worktree>>,
     /// What the project's settings file changes, a line each, for `:RatInfo`.
     pub project_settings: Vec<String>,
 }

@@ -216,21 +216,8 @@ pub enum UserAction {
     },
     /// See what a turn has changed.
     ShowTurn(Option<ChatId>, TurnRef),
-    /// Create a worktree of the repository that a folder is in. The number comes back with it.
-    CreateWorktree {
-        /// The number.
-        request: u64,
-        /// The folder.
-        cwd: PathBuf,
-        /// Where worktrees are.
-        below: PathBuf,
-        /// The agent it is for.
-        agent: String,
-    },
-    /// Merge the worktree that a chat works in; with the flag everything since it was created.
-    Merge(Option<ChatId>, bool),
-    /// Remove the worktree that a chat works in.
-    RemoveWorktree(Option<ChatId>),
+    /// `:RatStart! AGENT worktree`, `:RatWorktree`: do something with a worktree.
+    Worktree(WorktreeAction),
     /// Undo or redo a turn; with the flag also what somebody else may have changed.
     Undo(Option<ChatId>, UndoTarget, bool),
     /// Take the last decision on pending changes back.
@@ -350,4 +337,24 @@ pub struct ArrangedPrompt {
     pub text: String,
     /// Whether the user has changed the text.
     pub is_changed: bool,
+}
+
+/// What the user does with a worktree. `None` as the chat stands for the one used most recently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorktreeAction {
+    /// Create one of the repository that a folder is in.
+    Create {
+        /// A number, which comes back with the worktree.
+        request: u64,
+        /// The folder.
+        cwd: PathBuf,
+        /// Where worktrees are.
+        below: PathBuf,
+        /// The agent it is for.
+        agent: String,
+    },
+    /// Merge the one that a chat works in; with the flag everything since it was created.
+    Merge(Option<ChatId>, bool),
+    /// Remove the one that a chat works in.
+    Remove(Option<ChatId>),
 }

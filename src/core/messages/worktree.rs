@@ -3,6 +3,7 @@
 use crate::core::messages::checkpoint::{PlannedFile, UndoOutcome};
 use crate::session::author::{Author, ChatId};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A worktree that a session works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct MergeRequest {
     /// The agent's name in the configuration.
     pub agent: String,
     /// The worktree.
-    pub worktree: Worktree,
+    pub worktree: Arc<Worktree>,
     /// The folder in it that stands for the project's.
     pub cwd: PathBuf,
     /// Whether to merge everything since the worktree was created, and not only what has not been merged yet.
@@ -90,7 +91,7 @@ pub enum WorktreeCommand {
     /// Merge. `Event::Merged` follows.
     Merge(Box<MergePlan>),
     /// Count the files that have changed and are not merged. `Event::WorktreeChecked` follows.
-    Check(ChatId, Worktree),
+    Check(ChatId, Arc<Worktree>),
     /// Remove it. `Event::WorktreeRemoved` follows.
-    Remove(Worktree),
+    Remove(Arc<Worktree>),
 }

@@ -95,7 +95,8 @@ impl World {
                 | Effect::FindChanges { .. }
                 | Effect::FindChange { .. }
                 | Effect::ComposeReview(_)
-                | Effect::Checkpoint(_) | Effect::Worktree(_)
+                | Effect::Checkpoint(_)
+                | Effect::Worktree(_)
                 | Effect::KeepAsBase { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }

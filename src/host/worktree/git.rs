@@ -117,7 +117,10 @@ mod tests {
 
     #[test]
     fn what_git_says_is_told_in_one_line() {
-        assert_eq!(reason(b"hint: x\nfatal: not a git repository (or\nmore"), "not a git repository (or");
+        assert_eq!(
+            reason(b"hint: x\nfatal: not a git repository (or\nmore"),
+            "not a git repository (or"
+        );
         assert_eq!(reason(b"warning\nlast words\n\n"), "last words");
         assert_eq!(reason(b""), "git has failed without saying why");
         assert_eq!(reason("é".repeat(300).as_bytes()).chars().count(), MAX_REASON);

@@ -50,8 +50,7 @@ pub async fn create(cwd: &Path, below: &Path, agent: &str) -> Result<NewWorktree
     let finished = async {
         let git_dir = check_out(&project_top, &top).await?;
         let cwd_there: PathBuf = top.join(&prefix).components().collect();
-        let record =
-            Record { project: cwd, cwd: &cwd_there, top: &top, git_dir: &git_dir, agent };
+        let record = Record { project: cwd, cwd: &cwd_there, top: &top, git_dir: &git_dir, agent };
         let text = serde_json::to_string(&record).map_err(|error| error.to_string())?;
         // The folder may be one of which nothing is committed.
         let written = fs::create_dir_all(&cwd_there).and_then(|()| fs::write(&file, text));

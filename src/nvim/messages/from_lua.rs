@@ -18,7 +18,7 @@ mod write;
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
 use crate::core::messages::review::Comparison;
-use crate::core::messages::user::{QueueAction, UserAction};
+use crate::core::messages::user::{QueueAction, UserAction, WorktreeAction};
 use crate::nvim::value::{self, ReadError};
 use crate::session::author::ChatId;
 use rmpv::Value;
@@ -254,9 +254,9 @@ impl FromLua {
             Self::ShowTurn(show) => show.into(),
             Self::Undo(undo) => undo.into(),
             Self::CreateWorktree(create) => create.into(),
-            Self::Merge(worktree::Merge { chat, all }) => UserAction::Merge(chat.map(ChatId), all),
+            Self::Merge(merge) => merge.into(),
             Self::RemoveWorktree(RemoveWorktree { chat }) => {
-                UserAction::RemoveWorktree(chat.map(ChatId))
+                UserAction::Worktree(WorktreeAction::Remove(chat.map(ChatId)))
             }
             Self::ListChanges(list) => list.into(),
             Self::Compare(answer::Compare { path, from, update }) => {

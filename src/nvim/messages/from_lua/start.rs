@@ -272,7 +272,7 @@ impl TryFrom<Start> for StartRequest {
                 outside: policy::Outside::Ask,
                 real_roots: Vec::new(),
                 rules,
-                worktree: start.worktree.map(Into::into),
+                worktree: start.worktree.map(|worktree| Arc::new(worktree.into())),
                 project_settings: start.project_settings,
             },
             problems,

@@ -1,8 +1,9 @@
 //! Messages about git worktrees that sessions work in.
 
 use super::Chat;
-use crate::core::messages::user::UserAction;
+use crate::core::messages::user::{UserAction, WorktreeAction};
 use crate::core::messages::worktree;
+use crate::session::author::ChatId;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,10 +29,10 @@ pub(in crate::nvim) struct CreateWorktree {
 #[serde(deny_unknown_fields)]
 pub(in crate::nvim) struct Merge {
     /// The chat.
-    pub(super) chat: Option<Chat>,
+    chat: Option<Chat>,
     /// Whether to merge everything since the worktree was created, and not only what has not been merged yet.
     #[serde(default)]
-    pub(super) all: bool,
+    all: bool,
 }
 
 /// A worktree of ours.
@@ -49,7 +50,14 @@ pub(in crate::nvim) struct Worktree {
 
 impl From<CreateWorktree> for UserAction {
     fn from(CreateWorktree { request, cwd, below, agent }: CreateWorktree) -> Self {
-        Self::CreateWorktree { request, cwd: cwd.into(), below: below.into(), agent }
+        let (cwd, below) = (cwd.into(), below.into());
+        Self::Worktree(WorktreeAction::Create { request, cwd, below, agent })
+    }
+}
+
+impl From<Merge> for UserAction {
+    fn from(Merge { chat, all }: Merge) -> Self {
+        Self::Worktree(WorktreeAction::Merge(chat.map(ChatId), all))
     }
 }
 
