@@ -360,3 +360,58 @@ fn a_folder_below_the_top_is_merged_alone() {
     assert_eq!(read(&chat, "src/1.txt"), "changed\n");
     assert_eq!(read(&chat, "open.txt"), "one\ntwo\nthree\n");
 }
+
+/// Holds (Several chats): Merging runs nothing that the agent has put into its worktree, also if it has made it a repository of its own.
+#[test]
+fn what_an_agent_puts_into_its_worktree_does_not_run() {
+    let mut chat = start();
+    let proof = chat.path("proof");
+    let program = format!("touch {}", proof.display());
+    change(&mut chat, |root| {
+        write(root, "src/1.txt", "changed\n");
+        fs::remove_file(root.join(".git")).unwrap();
+        git(root, &["init", "-q", "."]);
+        for key in ["core.fsmonitor", "filter.evil.clean", "filter.evil.smudge"] {
+            git(root, &["config", key, &program]);
+        }
+        write(root, ".gitattributes", "* filter=evil\n");
+    });
+    merge(&mut chat, "Merge project-1? 2 files", "Merged 2 files");
+    assert_eq!(read(&chat, "src/1.txt"), "changed\n");
+    assert!(!proof.exists());
+}
+
+/// Holds (Several chats): A merge keeps line ends and filters as the repository wants them, takes any name, and names what it cannot take.
+#[test]
+fn odd_files_are_merged_or_named() {
+    let builder = in_project_builder().file(".gitattributes", "*.bat text eol=crlf\n");
+    let mut chat = started(builder.file("run.bat", "one\r\ntwo\r\n"));
+    change(&mut chat, |root| {
+        write(root, "run.bat", "one\r\nTWO\r\n");
+        write(root, "two\nlines", "a name of two lines\n");
+        write(root, "é \"quoted\"", "a name to be quoted\n");
+        fs::create_dir(root.join("inner")).unwrap();
+        git(&root.join("inner"), &["init", "-q", "."]);
+        git(&root.join("inner"), &["commit", "-q", "--allow-empty", "-m", "inner"]);
+        fs::write(root.join("large.bin"), vec![0; 9 << 20]).unwrap();
+    });
+    chat.nvim.command("RatWorktree merge");
+    chat.nvim.poll_screen("Merge project-1? 3 files, 2 unchanged");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_screen("Merging project-1 would change");
+    let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
+    for line in [
+        "inner: leave as it is: it is a repository of its own",
+        "large.bin: leave as it is: it is too large",
+    ] {
+        assert!(page.contains(line), "{line} is not in\n{page}");
+    }
+    chat.nvim.input("q");
+    chat.nvim.poll_screen("Merge project-1? 3 files, 2 unchanged");
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll_screen("Merged 3 files into project");
+    assert_eq!(read(&chat, "run.bat"), "one\r\nTWO\r\n");
+    assert_eq!(read(&chat, "two\nlines"), "a name of two lines\n");
+    assert_eq!(read(&chat, "é \"quoted\""), "a name to be quoted\n");
+    assert!(!chat.path("large.bin").exists() && !chat.path("inner").exists());
+}

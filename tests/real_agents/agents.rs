@@ -88,6 +88,11 @@ impl Place {
     }
 }
 
+/// Whether the agents know the project by another path.
+pub(crate) fn is_in_container() -> bool {
+    Place::chosen() == Place::Container
+}
+
 /// The project's path for an agent in a container.
 const WORKSPACE: &str = "/mnt/workspace";
 

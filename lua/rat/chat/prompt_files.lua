@@ -2,10 +2,11 @@
 --- `/NAME` in a prompt stands for.
 local text_file = require("rat.util.text_file")
 local trust = require("rat.util.trust")
+local worktrees = require("rat.config.worktrees")
 
 local M = {}
 
---- Of the project, relative to the folder of the chat.
+--- Relative to the folder of the project.
 local PROJECT = ".rat/prompts"
 --- Larger files are not read.
 local MAX_BYTES = 256 * 1024
@@ -103,6 +104,7 @@ end
 ---@param cwd string
 ---@return rat.PromptFile[]
 function M.list(cwd)
+  local project = worktrees.project(cwd)
   local by_name, untrusted = {}, {}
   for _, path in ipairs(vim.api.nvim_get_runtime_file("rat/prompts/*.md", true)) do
     local name = name_of(path)
@@ -114,7 +116,7 @@ function M.list(cwd)
       tell_problem(path, problem)
     end
   end
-  for _, file in ipairs(trust.read(files_in(vim.fs.joinpath(cwd, PROJECT)), MAX_BYTES)) do
+  for _, file in ipairs(trust.read(files_in(vim.fs.joinpath(project, PROJECT)), MAX_BYTES)) do
     if file.problem then
       tell_problem(file.path, file.problem)
     elseif file.trust == "trusted" then
@@ -124,7 +126,7 @@ function M.list(cwd)
       untrusted[#untrusted + 1] = file
     end
   end
-  tell(cwd, untrusted)
+  tell(project, untrusted)
   local list = vim.tbl_values(by_name)
   table.sort(list, function(a, b)
     return a.name < b.name

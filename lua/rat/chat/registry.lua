@@ -1,5 +1,6 @@
 --- Holds the chats of this Neovim, with their buffers and the status that the binary last reported.
 local presets = require("rat.config.presets")
+local worktrees = require("rat.config.worktrees")
 
 local M = {}
 
@@ -189,7 +190,7 @@ function M.with_folder(text, chat)
   if not chat or (real(chat.cwd) or chat.cwd) == real(vim.fn.getcwd()) then
     return text
   end
-  return ("%s (in %s)"):format(text, vim.fn.fnamemodify(chat.cwd, ":~"))
+  return ("%s (in %s)"):format(text, worktrees.shown(chat.cwd))
 end
 
 --- Returns the chat that was opened after another one, or before it. Wraps around.

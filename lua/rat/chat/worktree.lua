@@ -5,6 +5,7 @@ local chooser = require("rat.ask.chooser")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local rpc = require("rat.rpc")
+local settings = require("rat.config.settings")
 local window = require("rat.view.window")
 local worktrees = require("rat.config.worktrees")
 
@@ -19,6 +20,18 @@ local requested = {}
 
 local last_request = 0
 
+--- Whether an agent knows folders by other paths, and the one that worktrees are in by none.
+---@param request rat.notify.Start
+---@return boolean
+local function cannot_see(request)
+  local paths = request.options.paths or (settings.agents()[request.agent] or {}).paths or {}
+  local folder = vim.fs.joinpath(worktrees.folder(), "")
+  local function covers(path)
+    return vim.startswith(folder, vim.fs.joinpath(vim.fs.normalize(path), ""))
+  end
+  return next(paths) ~= nil and not vim.iter(vim.tbl_keys(paths)):any(covers)
+end
+
 --- Starts a new session in a new worktree of the repository that the folder is in.
 ---@param agent? string by default as for `:RatStart`
 function M.start(agent)
@@ -27,11 +40,14 @@ function M.start(agent)
     if not request then
       return notify.error(problem --[[@as string]])
     end
-    local own = worktrees.of(request.cwd)
+    if cannot_see(request) then
+      local text = "%s knows your folders by other paths, so it cannot see a worktree"
+      return notify.error(text:format(name))
+    end
     last_request = last_request + 1
     local asked = rpc.request("create_worktree", {
       request = last_request,
-      cwd = own and own.project or request.cwd,
+      cwd = worktrees.project(request.cwd),
       below = worktrees.folder(),
       agent = name,
     })

@@ -14,6 +14,7 @@ local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local sessions = require("rat.chat.sessions")
 local window = require("rat.view.window")
+local worktrees = require("rat.config.worktrees")
 
 local api = vim.api
 local M = {}
@@ -63,7 +64,7 @@ local function row_of(chat)
     agent = chat.title,
     title = chat.status.session_title or prompt or "",
     age = sessions.age(attention.active_at(chat), os.time()),
-    folder = vim.fn.fnamemodify(chat.cwd, ":~"),
+    folder = worktrees.shown(chat.cwd),
     added = counted and counted.added or 0,
     removed = counted and counted.removed or 0,
   }

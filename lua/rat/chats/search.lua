@@ -9,6 +9,7 @@ local page = require("rat.view.page")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
 local sessions = require("rat.chat.sessions")
+local worktrees = require("rat.config.worktrees")
 
 local api = vim.api
 local M = {}
@@ -50,7 +51,7 @@ local function compose(items)
   for _, item in ipairs(items) do
     local facts = {
       one_line(item.agent),
-      one_line(vim.fn.fnamemodify(item.cwd, ":~")),
+      one_line(worktrees.shown(item.cwd)),
       sessions.age(item.used_at, os.time()),
     }
     local rest = " · " .. table.concat(facts, " · ")

@@ -216,8 +216,7 @@ function M.request(name, cwd, env)
   local options = config.get() --[[@as table<string, any>]]
   cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd()
   local worktree = worktrees.of(cwd)
-  -- What the project says holds in its worktrees, too.
-  local project_folder = worktree and worktree.project or cwd
+  local project_folder = worktrees.project(cwd)
   local project = project_settings.read(project_folder)
   return {
     agent = name,

@@ -32,6 +32,7 @@ local function read()
 end
 
 ---@class rat.SettingsAgent
+---@field paths? table<string, string>
 ---@field cwd? string
 
 --- The agents in the file, by name.

@@ -46,12 +46,27 @@ function M.of(cwd)
   return name and read(name)
 end
 
+--- The folder whose settings, rules and prompts hold in a folder: that which a worktree was created for, else itself.
+---@param cwd string absolute
+---@return string
+function M.project(cwd)
+  local worktree = M.of(cwd)
+  return worktree and worktree.project or cwd
+end
+
+--- A folder as it is shown: a worktree by its name.
+---@param cwd string absolute
+---@return string
+function M.shown(cwd)
+  local worktree = M.of(cwd)
+  return worktree and "worktree " .. worktree.name or vim.fn.fnamemodify(cwd, ":~")
+end
+
 --- The worktrees that were created for a folder, or for the one that the folder's own worktree was created for.
 ---@param cwd string absolute
 ---@return rat.Worktree[] by name
 function M.list(cwd)
-  local own = M.of(cwd)
-  local project = own and own.project or cwd
+  local project = M.project(cwd)
   local found = {}
   for file in vim.fs.dir(M.folder()) do
     local name = file:match("^(.*)%.json$")
