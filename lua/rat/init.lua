@@ -3,7 +3,7 @@ local M = {}
 
 --- Sets the options, |rat-options|. Calling it is optional: every option has a default. If one is wrong, the user is told
 --- and nothing is set.
----@param opts table?
+---@param opts? rat.Options
 function M.setup(opts)
   local problems = require("rat.config").set(opts)
   if #problems > 0 then

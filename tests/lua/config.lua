@@ -241,4 +241,10 @@ case("an unknown agent is told with the closest known one", function()
   nvim:told('No agent is named "claud" (did you mean claude?). Known agents: ')
 end)
 
+--- Holds (Configuration): Language servers know the options: their types are made from the same descriptions as the help.
+case("the types of the options are up to date", function()
+  local types = dofile("tests/support/option_types.lua")
+  same(types.read() == types.make(), true, "run `nvim -l tests/support/option_types.lua`")
+end)
+
 check.finish()

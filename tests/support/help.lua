@@ -97,6 +97,67 @@ local function presets()
   return lines
 end
 
+--- What each highlight group is for.
+---@type table<string, string>
+local meanings = {
+  RatActive = "What is running: a tool call, a step of the plan.",
+  RatAdded = "Added lines of a diff in the chat.",
+  RatAttachment = "Names of attachments in the prompt.",
+  RatBad = "What has failed, and rejections.",
+  RatBar = "The titles in winbars.",
+  RatBody = "Output of tool calls.",
+  RatChecked = "The box of a finished item in a list.",
+  RatChoice = "The answers to a permission request.",
+  RatCode = "Inline code.",
+  RatCodeBlock = "Code blocks without highlighting of their own.",
+  RatComment = "Your comments in a review.",
+  RatConflict = "Lines where an agent's change meets yours.",
+  RatDeleted = "Removed lines of a diff in the chat.",
+  RatDiffHead = "The names of files above diffs.",
+  RatDim = "Frames, and what matters less.",
+  RatEmphasis = "Emphasized text.",
+  RatError = "Errors in the transcript.",
+  RatFence = "The lines around code blocks.",
+  RatGood = "What is done, and approvals.",
+  RatHeaderAgent = "The header of what the agent says.",
+  RatHeaderUser = "The header of your prompts.",
+  RatHint = "Hints, such as the keys under the prompt.",
+  RatHtml = "HTML in messages.",
+  RatKey = "Keys that can be pressed.",
+  RatLink = "The text of links.",
+  RatLocation = "Files and lines that <CR> opens.",
+  RatMarker = "The markers of list items.",
+  RatNote = "Notes of rat.nvim in the transcript.",
+  RatPendingAdd = "The sign of pending lines that were added.",
+  RatPendingChange = "The sign of pending lines that were changed.",
+  RatPendingDelete = "The sign where pending lines were removed.",
+  RatQuote = "Quoted text.",
+  RatReviewAdd = "Added lines in a review.",
+  RatReviewDelete = "Removed lines in a review.",
+  RatReviewFile = "The names of files in a review.",
+  RatReviewHunk = "The headers of hunks in a review.",
+  RatRule = "Horizontal rules.",
+  RatStateCancelling = "A chat that is being cancelled.",
+  RatStateFailed = "A chat that has failed.",
+  RatStateReady = "A chat that waits for a prompt.",
+  RatStateRunning = "A chat whose agent works.",
+  RatStateStarting = "A chat that is being started.",
+  RatStateStopped = "A chat without an agent.",
+  RatStateWaiting = "A chat that waits for your answer.",
+  RatStrike = "Text that is struck through.",
+  RatStrong = "Strong text.",
+  RatTable = "Tables.",
+  RatTableHead = "The heads of tables.",
+  RatThought = "The agent's thoughts.",
+  RatTitle = "The titles of tool calls.",
+  RatUnchecked = "The box of an open item in a list.",
+  RatUrl = "Addresses.",
+  RatWarning = "Warnings in the transcript.",
+}
+for level = 1, 6 do
+  meanings["RatHeading" .. level] = "Headings of level " .. level .. "."
+end
+
 ---@return string[]
 local function groups()
   require("rat.view.groups").define()
@@ -105,6 +166,7 @@ local function groups()
   for name, group in vim.spairs(vim.api.nvim_get_hl(0, {})) do
     if name:match("^Rat") then
       lines[#lines + 1] = ("    *hl-%s*%s%s"):format(name, (" "):rep(24 - #name), group.link)
+      lines[#lines + 1] = "        " .. assert(meanings[name], name .. " has no meaning")
     end
   end
   return lines
