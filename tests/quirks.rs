@@ -216,3 +216,20 @@ fn claude_names_a_file_again_after_it_has_written_it() {
         nvim.screen().contains("@@ -1,2 +1,2 @@ Edit a.txt")
     });
 }
+
+/// Holds (Dialects): The calls of a subagent of Claude are shown below the call that has started it.
+#[test]
+fn calls_of_a_subagent_are_marked() {
+    let mut chat = Chat::in_turn();
+    chat.tool_call(json!({"toolCallId": "t1", "title": "Task", "kind": "think",
+        "status": "in_progress"}));
+    let meta = json!({"claudeCode": {"parentToolUseId": "t1", "toolName": "Read"}});
+    chat.tool_call(json!({"toolCallId": "r1", "title": "Read a.rs", "kind": "read",
+        "status": "in_progress", "_meta": meta}));
+    // Not every update says it again.
+    chat.tool_call_update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "r1",
+        "status": "completed"}));
+    chat.nvim.poll_screen("✓ └ Read a.rs");
+    let first = chat.nvim.screen();
+    assert!(first.contains("● think Task"), "{}", first.text());
+}

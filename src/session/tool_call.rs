@@ -164,6 +164,8 @@ pub struct ToolCallPatch {
     pub input: Option<ToolInput>,
     /// The output as text (ACP `rawOutput`); shown if there is no content.
     pub output: Option<String>,
+    /// Whether a subagent makes it.
+    pub by_subagent: bool,
     /// Updates of terminals of the agent's own, oldest first.
     pub terminals: Vec<(TerminalId, TerminalUpdate)>,
 }
@@ -192,6 +194,9 @@ pub struct ToolCall {
     pub input: Option<ToolInput>,
     /// The output as text.
     pub output: Option<String>,
+    /// Whether a subagent of the agent makes it.
+    #[serde(default)]
+    pub by_subagent: bool,
     /// The latest `_meta` object as JSON text.
     #[serde(default)]
     pub meta: Option<String>,
@@ -211,6 +216,7 @@ impl ToolCall {
             omitted: Omitted::default(),
             input: None,
             output: None,
+            by_subagent: false,
             meta: None,
         }
     }
@@ -236,8 +242,10 @@ impl ToolCall {
             omitted,
             input,
             output,
+            by_subagent,
             terminals: _,
         } = patch;
+        self.by_subagent |= by_subagent;
         if let Some(title) = title {
             self.title = title;
         }

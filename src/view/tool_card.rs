@@ -79,7 +79,8 @@ fn title_line(entry: &ToolEntry, scene: &Scene, text: String) -> Line {
     let (icon, highlight) = status(entry);
     let call = &entry.call;
     let action = default_action(call, scene);
-    let prefix = format!("{icon} {}", title::kind_prefix(call));
+    let within = if call.by_subagent { "└ " } else { "" };
+    let prefix = format!("{icon} {within}{}", title::kind_prefix(call));
     let argument = call.id.to_string();
     let style = Style { action: Some(action), argument, ..Style::new(Class::Title) };
     Line::new(text, &style).with_prefix(prefix, highlight)

@@ -22,6 +22,8 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
     let locations =
         fields.objects("locations").map(|all| first(all.filter_map(location), MAX_ITEMS));
     let omitted = omitted(content.as_ref(), locations.as_ref());
+    let mut meta = fields.object("_meta");
+    let by_subagent = meta.as_mut().is_some_and(is_of_subagent);
     let mut patch = ToolCallPatch {
         title: fields.text("title").map(|title| cut(title, MAX_TITLE_BYTES)),
         name: fields.text("name").map(|name| cut(name, MAX_TITLE_BYTES)),
@@ -32,7 +34,8 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         omitted,
         input: fields.any("rawInput").and_then(tool_data::input),
         output: fields.any("rawOutput").as_ref().and_then(tool_data::output),
-        terminals: fields.object("_meta").map(terminals).unwrap_or_default(),
+        by_subagent,
+        terminals: meta.map(terminals).unwrap_or_default(),
     };
     quirks::normalize_tool_call(&mut patch);
     patch
@@ -111,6 +114,12 @@ pub fn location(mut fields: Fields) -> Option<Location> {
     let path = PathBuf::from(fields.text("path")?);
     let line = fields.whole("line").and_then(|line| u32::try_from(line).ok());
     Some(Location { path, line: line.filter(|line| *line > 0) })
+}
+
+/// Whether `_meta` says that a subagent makes the call, as Claude does: it names the call that the subagent was started with.
+fn is_of_subagent(meta: &mut Fields) -> bool {
+    let claude = meta.object("claudeCode");
+    claude.is_some_and(|mut claude| claude.text("parentToolUseId").is_some())
 }
 
 /// Decodes the news about terminals of the agent itself in `_meta`, which agents send if `outgoing::capabilities` asks for it.

@@ -62,6 +62,7 @@ pub(super) fn adopted_request(shown_in: &SessionId, request: IncomingRequest) ->
 }
 
 fn adopt_patch(child: &SessionId, patch: &mut ToolCallPatch) {
+    patch.by_subagent = true;
     patch.content.iter_mut().flatten().for_each(|content| adopt_content(child, content));
 }
 

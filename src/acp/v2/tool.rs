@@ -33,6 +33,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
             Some(Value::Null) => Some(String::new()),
             output => output.as_ref().and_then(tool_data::output),
         },
+        by_subagent: false,
         terminals: Vec::new(),
     };
     quirks::normalize_tool_call(&mut patch);
