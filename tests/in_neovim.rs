@@ -68,6 +68,7 @@ mod review_before;
 mod review_closing;
 mod review_comments;
 mod review_compare;
+mod review_formatter;
 mod review_layout;
 mod review_moves;
 mod review_page;

@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::hunks::Hunk;
+use super::pending::hunk_id;
 use super::record::weave::{Life, Line, LineId, Transition};
-use super::record::{Form, HunkId, Kept, Record, StepId, Version, hunk_id};
+use super::record::{Form, HunkId, Kept, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -439,7 +440,10 @@ impl<O> Record<O> {
 
     /// Records that a rejection was carried out, which led to `after`. It is no change of an agent. Nothing else may
     /// have been recorded since it was planned.
-    pub fn reject(&mut self, rejection: &Rejection, after: &Version) {
+    pub fn reject(&mut self, rejection: &Rejection, after: &Version)
+    where
+        O: Clone,
+    {
         let step = self.add_step(None);
         let mut transition = Transition::default();
         for (id, fate) in &rejection.fates {

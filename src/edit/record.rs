@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 use super::hunks::{Hunk, diff};
+use super::reformat;
 use super::revision::{Revision, Snapshot};
 use super::text::{Shape, Text};
 pub use weave::StepId;
@@ -87,15 +88,6 @@ pub struct Turnover<'a> {
     pub brought: Vec<&'a str>,
     /// The same of those that went.
     pub taken: Vec<&'a str>,
-}
-
-/// The lines of a pending hunk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Run {
-    base: Range<usize>,
-    text: Range<usize>,
-    /// Those that are only in one of both.
-    lines: Vec<LineId>,
 }
 
 /// A text on the way, and how it came about.
@@ -180,30 +172,6 @@ impl<O> Record<O> {
         }
     }
 
-    /// Records that an agent turned `before` into `after` with `hunks`. Whatever led from the previous version to `before` was
-    /// not made by an agent.
-    pub fn change(&mut self, by: O, before: &Version, after: &Version, hunks: &[Hunk]) {
-        self.catch_up(before);
-        self.step(Some(by), hunks, after);
-    }
-
-    /// Records the current version. If it is one that the undo history leads back to, what was pending then is pending again;
-    /// otherwise, what changed since the previous version was not made by an agent.
-    pub fn catch_up(&mut self, now: &Version) {
-        let known = now.undo.and_then(|undo| self.by_undo.get(&undo).copied());
-        let is_there = (self.has(&now.text) && known.is_none_or(|known| known == self.at))
-            || known.is_some_and(|known| self.goes_to(known, &now.text));
-        let is_same = is_there || self.has_lines_of(&now.text);
-        let hunks = if is_same { Vec::new() } else { diff(&self.text(), &now.text) };
-        // An empty file that an agent has made, and that is gone, may come back by a decision that is taken back.
-        let is_gone = self.forms().by.is_some() && now.exists != self.forms().text.exists;
-        if hunks.is_empty() && !is_gone {
-            self.is_now(now);
-        } else {
-            self.step(None, &hunks, now);
-        }
-    }
-
     /// Whether the current version is recorded already, which is quick to find out.
     pub fn is_at(&self, now: &Version) -> bool {
         let known = now.undo.is_none_or(|undo| self.by_undo.get(&undo) == Some(&self.at));
@@ -243,12 +211,16 @@ impl<O> Record<O> {
     }
 
     fn step(&mut self, by: Option<O>, hunks: &[Hunk], after: &Version) {
+        self.apply(by, hunks, after.form());
+        self.is_now(after);
+    }
+
+    fn apply(&mut self, by: Option<O>, hunks: &[Hunk], form: Form) {
         let step = self.add_step(by);
         let (origins, kept) = (&self.origins, &self.kept);
         let may_revive = |id, line: &Line| !is_pending(origins, kept, id, line.born);
         let transition = self.weave.apply(step, hunks, may_revive);
-        self.push_state(step, transition, after.form());
-        self.is_now(after);
+        self.push_state(step, transition, form);
     }
 
     pub(super) fn add_step(&mut self, by: Option<O>) -> StepId {
@@ -402,75 +374,56 @@ impl<O> Record<O> {
             self.kept.remove(change);
         }
     }
-
-    /// How many decisions are open: each hunk is one, or the existence of a file without lines.
-    pub fn count_pending(&self) -> usize {
-        let mut count = 0;
-        self.each_run(|_, _, _| count += 1);
-        count.max(usize::from(self.forms().by.is_some()))
-    }
-
-    /// Passes each pending hunk with its lines in the base and in the text, in their order.
-    pub fn each_pending(&self, mut each: impl FnMut(HunkId, Range<usize>, Range<usize>)) {
-        self.each_run(|base, text, lines| each(hunk_id(lines), base, text));
-    }
-
-    /// Returns what is pending, in the order of the text.
-    pub fn pending(&self) -> Vec<PendingHunk> {
-        let hunks = self.runs().into_iter().map(|run| {
-            let step = |id: &LineId| {
-                let line = self.weave.line(*id);
-                let revived = self.weave.revivals(*id).iter().rev().filter_map(|it| it.back);
-                let came = std::iter::once(line.born).chain(revived);
-                if line.is_alive() {
-                    came.into_iter().find(|it| self.is_pending(*id, *it))
-                } else {
-                    line.dead
-                }
-            };
-            let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
-            steps.sort_unstable();
-            steps.dedup();
-            PendingHunk { id: hunk_id(&run.lines), base: run.base, text: run.text, steps }
-        });
-        hunks.collect()
-    }
-
-    /// Returns where base and text differ, in their order.
-    fn runs(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        self.each_run(|base, text, lines| runs.push(Run { base, text, lines: lines.to_vec() }));
-        runs
-    }
-
-    /// Passes each place where base and text differ, in their order: its lines in the base and in the text, and those that
-    /// are only in one of both.
-    pub(super) fn each_run(&self, mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId])) {
-        let (mut base, mut text) = (0, 0);
-        let (mut base_start, mut text_start, mut lines) = (0, 0, Vec::new());
-        for (id, line) in self.weave.iter() {
-            let (in_base, in_text) = (self.is_in_base(id, line), line.is_alive());
-            if in_base != in_text {
-                if lines.is_empty() {
-                    (base_start, text_start) = (base, text);
-                }
-                lines.push(id);
-            } else if in_text && !lines.is_empty() {
-                each(base_start..base, text_start..text, &lines);
-                lines.clear();
-            }
-            base += usize::from(in_base);
-            text += usize::from(in_text);
-        }
-        if !lines.is_empty() {
-            each(base_start..base, text_start..text, &lines);
-        }
-    }
 }
 
-/// Returns the identity of a hunk with these lines, of which there is at least one.
-pub(super) fn hunk_id(lines: &[LineId]) -> HunkId {
-    HunkId(lines[0].0)
+impl<O: Clone> Record<O> {
+    /// Records that an agent turned `before` into `after` with `hunks`. Whatever led from the previous version to `before` was
+    /// not made by an agent.
+    pub fn change(&mut self, by: O, before: &Version, after: &Version, hunks: &[Hunk]) {
+        self.catch_up(before);
+        self.step(Some(by), hunks, after);
+    }
+
+    /// Records the current version. If it is one that the undo history leads back to, what was pending then is pending again;
+    /// otherwise, what changed since the previous version was not made by an agent.
+    pub fn catch_up(&mut self, now: &Version) {
+        let known = now.undo.and_then(|undo| self.by_undo.get(&undo).copied());
+        let is_there = (self.has(&now.text) && known.is_none_or(|known| known == self.at))
+            || known.is_some_and(|known| self.goes_to(known, &now.text));
+        let is_same = is_there || self.has_lines_of(&now.text);
+        let hunks = if is_same { Vec::new() } else { diff(&self.text(), &now.text) };
+        // An empty file that an agent has made, and that is gone, may come back by a decision that is taken back.
+        let is_gone = self.forms().by.is_some() && now.exists != self.forms().text.exists;
+        if hunks.is_empty() && !is_gone {
+            self.is_now(now);
+        } else {
+            self.change_of_others(hunks, now);
+        }
+    }
+
+    /// For each line of the text, the step of an agent that has brought it and is pending.
+    fn owners(&self) -> Vec<Option<StepId>> {
+        let alive = self.weave.iter().filter(|(_, line)| line.is_alive());
+        let owner =
+            |(id, line): (LineId, &Line)| Some(line.born).filter(|step| self.is_pending(id, *step));
+        alive.map(owner).collect()
+    }
+
+    /// Records a change that no agent made. Lines of an agent that only get other white space stay its own.
+    fn change_of_others(&mut self, hunks: Vec<Hunk>, now: &Version) {
+        let mut attributed = reformat::attribute(hunks, &self.text(), &self.owners());
+        while let Some(owner) = attributed.iter().find_map(|(step, _)| *step) {
+            let hunks = reformat::take(&mut attributed, Some(owner));
+            let by = self.origins[owner.index()].clone();
+            self.apply(by, &hunks, self.form());
+        }
+        let rest = reformat::take(&mut attributed, None);
+        if rest.is_empty() && self.form() == now.form() {
+            self.is_now(now);
+        } else {
+            self.step(None, &rest, now);
+        }
+    }
 }
 
 fn is_pending<O>(

@@ -26,14 +26,16 @@ impl<O> Record<O> {
         Some(found)
     }
 
-    /// Records that the text is again the one it had at a place: what was pending there is pending again. Another text is a
-    /// change of nobody.
-    pub fn return_to(&mut self, place: Place, now: &Version) {
-        if self.has_place(place) && self.goes_to(place.state, &now.text) {
-            self.is_now(now);
-        } else {
-            self.catch_up(now);
+    /// Records that the text is again the one it had at a place: what was pending there is pending again. If it is not quite
+    /// that, since a formatter has run for instance, the rest is a change that no agent made.
+    pub fn return_to(&mut self, place: Place, now: &Version)
+    where
+        O: Clone,
+    {
+        if self.has_place(place) {
+            self.go_to(place.state);
         }
+        self.catch_up(now);
     }
 
     /// Makes pending again what a decision has kept.

@@ -2,6 +2,7 @@
 
 mod acts;
 mod put_back;
+mod reformat;
 
 use super::super::decision::Choice;
 use super::super::hunks::apply;

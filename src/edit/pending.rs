@@ -1,0 +1,86 @@
+//! What is pending in a [`Record`], as hunks: where its base and its text differ.
+
+use std::ops::Range;
+
+use super::record::weave::LineId;
+use super::record::{HunkId, PendingHunk, Record, StepId};
+
+/// The lines of a pending hunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Run {
+    base: Range<usize>,
+    text: Range<usize>,
+    /// Those that are only in one of both.
+    lines: Vec<LineId>,
+}
+
+impl<O> Record<O> {
+    /// How many decisions are open: each hunk is one, or the existence of a file without lines.
+    pub fn count_pending(&self) -> usize {
+        let mut count = 0;
+        self.each_run(|_, _, _| count += 1);
+        count.max(usize::from(self.forms().by.is_some()))
+    }
+
+    /// Passes each pending hunk with its lines in the base and in the text, in their order.
+    pub fn each_pending(&self, mut each: impl FnMut(HunkId, Range<usize>, Range<usize>)) {
+        self.each_run(|base, text, lines| each(hunk_id(lines), base, text));
+    }
+
+    /// Returns what is pending, in the order of the text.
+    pub fn pending(&self) -> Vec<PendingHunk> {
+        let hunks = self.runs().into_iter().map(|run| {
+            let step = |id: &LineId| {
+                let line = self.weave.line(*id);
+                let revived = self.weave.revivals(*id).iter().rev().filter_map(|it| it.back);
+                let came = std::iter::once(line.born).chain(revived);
+                if line.is_alive() {
+                    came.into_iter().find(|it| self.is_pending(*id, *it))
+                } else {
+                    line.dead
+                }
+            };
+            let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
+            steps.sort_unstable();
+            steps.dedup();
+            PendingHunk { id: hunk_id(&run.lines), base: run.base, text: run.text, steps }
+        });
+        hunks.collect()
+    }
+
+    /// Returns where base and text differ, in their order.
+    fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::new();
+        self.each_run(|base, text, lines| runs.push(Run { base, text, lines: lines.to_vec() }));
+        runs
+    }
+
+    /// Passes each place where base and text differ, in their order: its lines in the base and in the text, and those that
+    /// are only in one of both.
+    pub(super) fn each_run(&self, mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId])) {
+        let (mut base, mut text) = (0, 0);
+        let (mut base_start, mut text_start, mut lines) = (0, 0, Vec::new());
+        for (id, line) in self.weave.iter() {
+            let (in_base, in_text) = (self.is_in_base(id, line), line.is_alive());
+            if in_base != in_text {
+                if lines.is_empty() {
+                    (base_start, text_start) = (base, text);
+                }
+                lines.push(id);
+            } else if in_text && !lines.is_empty() {
+                each(base_start..base, text_start..text, &lines);
+                lines.clear();
+            }
+            base += usize::from(in_base);
+            text += usize::from(in_text);
+        }
+        if !lines.is_empty() {
+            each(base_start..base, text_start..text, &lines);
+        }
+    }
+}
+
+/// Returns the identity of a hunk with these lines, of which there is at least one.
+pub(super) fn hunk_id(lines: &[LineId]) -> HunkId {
+    HunkId(lines[0].0)
+}

@@ -1,0 +1,43 @@
+//! What formatters make of the lines of agents.
+
+use super::*;
+
+/// Holds (Review): What only puts other white space into pending lines of an agent belongs to the agent, what changes more does not.
+#[test]
+fn other_white_space_in_an_agents_lines_is_the_agents() {
+    let mut world = World::new("one\ntwo\nthree\n");
+    world.agent("a", "one\nx=1\ny=2\nthree\n");
+    world.user("one\nx = 1\ny = 2\nthree\n");
+    assert_eq!(world.record.base(), Text::parse("one\ntwo\nthree\n"));
+    let pending = world.record.pending();
+    assert_eq!(pending.len(), 1);
+    assert_eq!((pending[0].base.clone(), pending[0].text.clone()), (1..2, 1..3));
+    // A line that is split stays the agent's as a whole.
+    world.user("one\nx =\n  1\ny = 2\nthree\n");
+    assert_eq!(world.record.base(), Text::parse("one\ntwo\nthree\n"));
+    // What the user adds is theirs.
+    world.user("one\nx =\n  1\ny = 2 + 1\nthree\n");
+    assert_eq!(world.record.base(), Text::parse("one\ntwo\ny = 2 + 1\nthree\n"));
+}
+
+/// Holds (Review): Undo and redo lead through what a formatter has made of an agent's lines.
+#[test]
+fn undo_leads_through_a_reformatting() {
+    let mut world = World::new("one\ntwo\nthree\nfour\n");
+    world.agent("a", "one\nx=1\nthree\nfour\n");
+    let sent = world.at;
+    // The formatter has also changed a line of the user's.
+    world.user("one\nx = 1\nthree\n  four\n");
+    let formatted = world.at;
+    let base = Text::parse("one\ntwo\nthree\n  four\n");
+    assert_eq!(world.record.base(), base);
+    world.goes_to(sent);
+    assert_eq!(world.record.base(), Text::parse("one\ntwo\nthree\nfour\n"));
+    assert_eq!(world.record.pending().len(), 1);
+    world.goes_to(formatted);
+    assert_eq!(world.record.base(), base);
+    assert_eq!(world.record.pending().len(), 1);
+    let choice = world.choose("a");
+    assert_eq!(world.reject(&choice), []);
+    assert_eq!(*world.now(), base);
+}
