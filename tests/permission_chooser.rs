@@ -68,7 +68,7 @@ fn the_users_own_picker_gets_the_request_and_its_answer_counts() {
         asked,
         json!([
             ["[g1] Yes", "[g2] No", "[gd] Show the diff", "Decide later"],
-            "Fake agent: Edit file.txt"
+            "Fake agent: Edit · file.txt"
         ])
     );
     chat.nvim.lua("asked[1].choose(asked[1].items[2], 2)", json!([]));

@@ -214,7 +214,7 @@ fn command_pattern(pattern: &str) -> Result<Vec<WordPattern>, String> {
     }
     words.extend(word.map(ended));
     if words.first().is_some_and(|first| first.0.len() > 1 && first.0[0].is_empty()) {
-        return Err("the name of a program or tool does not begin with a star".to_owned());
+        return Err("a pattern cannot begin with a star: leave it out to mean any".to_owned());
     }
     Ok(words)
 }
@@ -368,8 +368,11 @@ mod tests {
             ("allow fetch x", "fetch takes no pattern"),
             ("allow tool", "the name of the tool is missing"),
             ("allow tool a b", "the name of a tool is one word"),
-            ("allow tool *", "the name of a program or tool does not begin with a star"),
-            ("allow execute * push", "the name of a program or tool does not begin with a star"),
+            ("allow tool *", "a pattern cannot begin with a star: leave it out to mean any"),
+            (
+                "allow execute * push",
+                "a pattern cannot begin with a star: leave it out to mean any",
+            ),
             ("allow execute git 'push", "a quote is not closed"),
             ("allow edit ../x", "a pattern for files has no \"..\""),
             ("allow edit [a", "unclosed character class; missing ']'"),

@@ -6,7 +6,7 @@ use super::line::{Class, Highlight, Line};
 use super::scene::{self, Scene};
 use super::title::{self, MAX_TITLE};
 use crate::session::entry::ToolEntry;
-use crate::session::tool_call::{ToolCall, ToolInput, ToolKind};
+use crate::session::tool_call::{Diff, ToolCall, ToolInput, ToolKind};
 
 /// The maximum number of bytes of a command; more would only delay the editor.
 const MAX_COMMAND: usize = 64 * 1024;
@@ -36,10 +36,10 @@ pub(super) fn lines(entry: &ToolEntry) -> Vec<Line> {
     rows(&entry.call, waits).into_iter().map(line).collect()
 }
 
-/// Describes all that a call would do, in several lines of text, beginning with what the agent asks.
+/// Describes all that a call would do, in several lines of text, and then what the agent asks.
 pub fn summary(entry: &ToolEntry, scene: &Scene) -> String {
-    let question = question(entry).map(|line| format!("{line}\n")).collect::<String>();
-    question + &summary_of_call(&entry.call, scene)
+    let question = question(entry).map(|line| format!("\n{line}"));
+    summary_of_call(&entry.call, scene) + &question.collect::<String>()
 }
 
 /// Returns what the agent asks, line by line, without what the call shows already.
@@ -158,6 +158,29 @@ fn is_shown(call: &ToolCall, name: &str, value: &str) -> bool {
         || call.paths().any(|path| path.to_string_lossy() == value)
         || has_diffs && value == "false"
         || has_diffs && (value.len() >= MIN_MATCH || diff_fields.contains(&name)) && in_diff()
+        || has_diffs && is_shown_patch(call, value)
+}
+
+/// Whether a text is a patch of which the diffs of the call show every changed line.
+fn is_shown_patch(call: &ToolCall, text: &str) -> bool {
+    let has = |line: &str, of: fn(&Diff) -> Option<&str>| {
+        call.diffs().filter_map(of).any(|side| side.lines().any(|shown| shown == line))
+    };
+    let mut is_in_hunk = false;
+    text.lines().all(|line| {
+        if line.starts_with("@@ ") {
+            is_in_hunk = true;
+        }
+        if !is_in_hunk {
+            return ["Index: ", "===", "--- ", "+++ "].iter().any(|head| line.starts_with(head));
+        }
+        match line.split_at_checked(1) {
+            Some(("+", added)) => has(added, |diff| Some(&diff.new)),
+            Some(("-", removed)) => has(removed, |diff| diff.old.as_deref()),
+            Some((" " | "@" | "\\", _)) | None => true,
+            Some(_) => false,
+        }
+    }) && is_in_hunk
 }
 
 /// Whether `text` contains `part`, which must not start or end within a word.
@@ -177,7 +200,7 @@ pub(super) fn mentions(text: &str, part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::tool_call::{Diff, Location, ToolContent};
+    use crate::session::tool_call::{Location, ToolContent};
 
     fn shown(call: &ToolCall) -> String {
         summary_of_call(call, &Scene { cwd: "/proj".into(), agent: String::new() })
@@ -218,6 +241,22 @@ mod tests {
         let endless = "x".repeat(MAX_COMMAND + 7);
         let last = rows(&run("Tidy up", &endless), true).pop().unwrap();
         assert_eq!(last.text, "… 7 more bytes · <CR> on the title shows all");
+    }
+
+    /// OpenCode sends the patch of an edit beside its diff.
+    #[test]
+    fn a_patch_is_shown_unless_a_diff_shows_all_of_it() {
+        let head = "Index: a.py\n=====\n--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n one\n-two\n";
+        let shows_patch = |patch: &str| {
+            let mut call = call("edit a.py", &[("diff", patch)]);
+            let (old, new) = (Some("one\ntwo\n".to_owned()), "one\n2\n".to_owned());
+            call.content = vec![ToolContent::Diff(Diff { path: "/proj/a.py".into(), old, new })];
+            shown(&call).contains("diff: ")
+        };
+        assert!(!shows_patch(&format!("{head}+2\n\\ No newline at end of file\n")));
+        assert!(shows_patch(&format!("{head}+3\n")));
+        assert!(shows_patch(&format!("{head}+2\nrm -rf /\n")));
+        assert!(shows_patch("rm -rf /\n"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ local M = {}
 ---@field prompt string the question
 ---@field format_item? fun(item: any): string
 ---@field careful? boolean answers have consequences: none is selected at first, and a stray key clears the selection
----@field harmless? boolean the first answer changes nothing
+---@field harmless? boolean one of the answers changes nothing
 ---@field ignore_typeahead? boolean whether to ignore keys until a pause, since they may be meant for a question before it
 ---@field insert_closes? boolean the keys that start Insert mode close it and then act in the window the user came from
 ---@field keys? table<string, fun()> further keys; they close it first
@@ -328,6 +328,19 @@ local function open_window(items, opts, on_choice, by_itself)
   return handle
 end
 
+--- Returns a question for a picker, which has one line for it. Some cut the beginning of a longer one, which says what it is
+--- about.
+---@param prompt string
+---@return string
+local function shortened(prompt)
+  local text = one_line((vim.trim(prompt):gsub("\n", " · ")))
+  local room = math.floor(vim.o.columns / 2)
+  if vim.fn.strchars(text) <= room then
+    return text
+  end
+  return vim.fn.strcharpart(text, 0, room - 1) .. "…"
+end
+
 --- Asks in the user's own picker.
 ---@param items any[]
 ---@param opts rat.SelectOptions
@@ -351,7 +364,7 @@ local function open_picker(items, opts, on_choice, by_itself)
   local again
   local question = {
     kind = "rat",
-    prompt = one_line(opts.prompt),
+    prompt = shortened(opts.prompt),
     format_item = function(item)
       local text = item == LATER and LATER or (opts.format_item or tostring)(item)
       return one_line((labels[item] or "") .. text)

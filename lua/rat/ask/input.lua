@@ -56,12 +56,15 @@ end
 --- Leaves Insert mode by feeding keys: |:stopinsert| takes effect later, and a message before that would cause the
 --- hit-enter prompt.
 ---@param win integer window of the input
+---@return boolean fed
 local function leave_insert(win)
   -- If the window is already gone, Insert mode may have been carried into a buffer that cannot be modified.
   local should_leave = api.nvim_get_current_win() == win or not vim.bo.modifiable
-  if should_leave and api.nvim_get_mode().mode:find("^[iR]") then
-    api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
+  if not (should_leave and api.nvim_get_mode().mode:find("^[iR]")) then
+    return false
   end
+  api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
+  return true
 end
 
 --- Opens the window and starts Insert mode in it. In a text with several lines, <CR> begins another in Insert mode: otherwise
@@ -102,10 +105,18 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
     end
     open = false
     local lines = tell and (lines_on_leave or api.nvim_buf_get_lines(buf, 0, -1, false))
-    leave_insert(win)
+    local fed = leave_insert(win)
     close_window()
-    if tell and lines then
-      tell(table.concat(lines, "\n"))
+    local function done()
+      if tell and lines then
+        tell(table.concat(lines, "\n"))
+      end
+    end
+    if fed then
+      -- A picker that reads keys itself would take those that leave Insert mode.
+      vim.schedule(done)
+    else
+      done()
     end
   end
   local function map(modes, lhs, doc, tell)

@@ -102,6 +102,7 @@ local function select_arguments(question)
     {
       prompt = registry.with_folder(question.title, registry.get(question.chat)),
       careful = true,
+      harmless = vim.list_contains(question.items, "Cancel"),
       insert_closes = question.lasting,
       keys = write_keys(question),
     },

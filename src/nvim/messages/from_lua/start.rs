@@ -203,7 +203,7 @@ fn parse_rules(
     mode: PermissionMode,
     default: &BTreeMap<String, String>,
 ) -> (Arc<[Rule]>, Vec<String>) {
-    const MEANWHILE: &str = "Until it is corrected, no rule allows anything.";
+    const MEANWHILE: &str = "No rule allows anything until this is corrected.";
     let (mut rules, mut problems) = (Vec::new(), Vec::new());
     let mut parse = |line: &str, place: String| match line.parse::<Rule>() {
         Ok(rule) => rules.push(rule),
