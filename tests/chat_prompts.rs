@@ -1,7 +1,7 @@
 //! Prompts in real Neovim: from the prompt buffer, from commands, from Lua and from the visual selection, with exactly
 //! the text the user sees.
 
-use crate::support::{Chat, Nvim, text};
+use crate::support::{Chat, Nvim, PROMPT, text};
 use serde_json::{Value as Json, json};
 
 const FILE: &str = "some words.lua";
@@ -187,4 +187,17 @@ fn a_prompt_without_an_agent_starts_one_first() {
     agent.handshake();
     let prompt = agent.expect_request("session/prompt");
     assert_eq!(prompt.params["prompt"], json!([text("hello")]));
+}
+
+/// Holds (Prompts and keys): What is attached is shown again when the prompt's buffer comes back after `:bdelete`.
+#[test]
+fn attachments_are_shown_again_after_the_prompt_was_deleted() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").start();
+    chat.nvim.command("RatAdd a.txt");
+    chat.nvim.poll_screen("+ a.txt");
+    chat.nvim.enter(PROMPT);
+    chat.nvim.command("bdelete");
+    chat.nvim.poll_no("+ a.txt");
+    chat.nvim.command("RatStart");
+    chat.nvim.poll_screen("+ a.txt");
 }

@@ -145,6 +145,9 @@ fn bad_edits_of_the_queue_are_told() {
     chat.nvim.command("write");
     chat.nvim.poll_screen("Line 1: put it below a heading");
     assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(true));
+    chat.nvim.input("q");
+    chat.nvim.poll_screen("Your changes are not applied: :w applies them, :e! drops them");
+    assert_eq!(chat.nvim.eval("vim.bo.filetype"), json!("ratqueue"));
     chat.nvim.command("edit!");
     poll_page(&mut chat, &["---- 1 ----", "--- 7 ---", "two"]);
     chat.nvim.input("Go---- new ----<CR>three<Esc>g<CR>");

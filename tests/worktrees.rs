@@ -268,7 +268,7 @@ fn a_worktree_is_removed_with_its_chat() {
     let root = worktree(&mut chat);
     change(&mut chat, |root| write(root, "src/1.txt", "not merged\n"));
     chat.nvim.command("RatWorktree remove");
-    chat.nvim.poll_screen("Remove project-1? 1 changed file is not merged");
+    chat.nvim.poll_screen("Remove project-1? 1 changed file is not the");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_no("Remove project-1?");
     assert!(root.exists());
@@ -280,6 +280,40 @@ fn a_worktree_is_removed_with_its_chat() {
     let beside: Vec<_> = fs::read_dir(root.parent().unwrap()).unwrap().collect();
     assert!(beside.is_empty(), "{beside:?}");
     chat.nvim.poll("no chat", |nvim| nvim.eval("#require('rat.chat.registry').all()") == json!(0));
+}
+
+/// Holds (Several chats): What was merged and taken back is asked about before its worktree is removed, what is in the project is not.
+#[test]
+fn a_merge_that_was_undone_does_not_count_as_merged() {
+    let mut chat = start();
+    let root = worktree(&mut chat);
+    change(&mut chat, |root| write(root, "src/1.txt", "only here\n"));
+    merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
+    answer(&mut chat, "RatUndo", "Undo \"Merge of project-1\"? 1 file", "Undid the turn");
+    chat.nvim.command("RatWorktree remove");
+    chat.nvim.poll_screen("Remove project-1? 1 changed file is not the");
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_no("Remove project-1?");
+    merge_by(&mut chat, "RatWorktree! merge", "Merge project-1? 1 file", "Merged 1 file");
+    told(&mut chat, "RatWorktree remove", "Removed the worktree project-1");
+    assert!(!root.exists());
+    assert_eq!(read(&chat, "src/1.txt"), "only here\n");
+}
+
+/// Holds (Several chats): The only worktree chat of the folder is merged also from beside another chat.
+#[test]
+fn the_worktree_of_the_folder_is_meant() {
+    let mut chat = start();
+    change(&mut chat, |root| write(root, "src/1.txt", "changed\n"));
+    chat.nvim.command("RatToggle");
+    let mut other = chat.nvim.listen();
+    chat.nvim.lua("require('rat').setup({ agents = { other = ... } })", json!([other.config()]));
+    chat.nvim.command("RatStart other");
+    other.expect_start();
+    other.handshake();
+    chat.nvim.poll_state("ready");
+    merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
+    assert_eq!(read(&chat, "src/1.txt"), "changed\n");
 }
 
 /// Holds (Several chats): A session in a worktree is gone on with, and merged, in a later Neovim.

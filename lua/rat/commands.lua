@@ -87,12 +87,14 @@ end
 M.worktree_acts = { "merge", "remove" }
 
 function M.RatWorktree(args)
+  local worktree = require("rat.chat.worktree")
+  local chat = worktree.chat()
   if args.args == "" then
-    require("rat.chat.worktree").choose()
+    worktree.choose()
   elseif args.args == "merge" then
-    send("merge", { all = args.bang })
+    send("merge", { chat = chat and chat.id, all = args.bang })
   elseif args.args == "remove" then
-    send("remove_worktree")
+    send("remove_worktree", { chat = chat and chat.id })
   else
     local words = one_of(M.worktree_acts)
     notify.error((':RatWorktree takes %s, not "%s"'):format(words, args.args))

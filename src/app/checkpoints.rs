@@ -172,8 +172,8 @@ impl Turns {
                     let outcome = turns.undo().merge(&plan.request).await;
                     Event::Merged(plan, outcome)
                 }
-                WorktreeCommand::Check(chat, worktree) => {
-                    Event::WorktreeChecked(chat, changes::count(&worktree).await)
+                WorktreeCommand::Check(chat, worktree, cwd) => {
+                    Event::WorktreeChecked(chat, changes::count_missing(&worktree, &cwd).await)
                 }
                 WorktreeCommand::Remove(worktree) => {
                     let removed = worktree::remove(&worktree).await;

@@ -283,6 +283,26 @@ fn a_change_leaves_the_current_chat_alone() {
     assert!(!chat.nvim.messages().contains("has finished"), "it is told beside the lines");
 }
 
+/// Holds (In place): Who has looked at the conversation about a change comes back to their chat by `:RatStart`, and prompts go there.
+#[test]
+fn a_conversation_about_a_change_is_not_the_chat_of_its_agent() {
+    let mut chat = builder().start();
+    chat.nvim.command("wincmd t | edit a.rs");
+    chat.nvim.command("4,6RatEdit make it async");
+    chat.agent.open("s2");
+    let prompt = chat.agent.expect_request("session/prompt");
+    chat.agent.say("s2", ANSWER);
+    chat.agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    chat.nvim.poll("the change", |nvim| nvim.eval("vim.b.rat_pending") == json!(1));
+    chat.nvim.command("4 | RatToggle");
+    chat.nvim.poll_screen("make it async");
+    chat.nvim.command("RatToggle");
+    chat.nvim.poll_no("make it async");
+    chat.prompt("and you?");
+    chat.nvim.command("RatStart fake");
+    chat.nvim.poll_screen("and you?");
+}
+
 /// Holds (In place): `review = "before"` asks before a change is made.
 #[test]
 fn a_change_may_be_reviewed_before() {

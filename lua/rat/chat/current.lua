@@ -31,13 +31,13 @@ local function on_screen()
   return registry.of(vim.api.nvim_get_current_buf()) or window.visible()
 end
 
---- Returns all chats, and those of them with a running binary. Without those in the background, which the user has never
---- seen.
+--- Returns all chats, and those of them with a running binary. Without those about changes in place, which are meant only where
+--- they are shown.
 ---@return rat.Chat[] all the most recent first
 ---@return rat.Chat[] connected
 local function chats()
   local all = vim.tbl_filter(function(chat)
-    return not registry.is_background(chat)
+    return chat.edit == nil
   end, registry.list())
   local connected = vim.tbl_filter(function(chat)
     return chat.id ~= nil

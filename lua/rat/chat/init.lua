@@ -42,6 +42,12 @@ local function set_up(chat, view, buf)
     scratch.fill(buf, chat.draft or {})
     chat.draft = nil
     placeholder.show(chat)
+    -- Its marks go with the text of a buffer that was unloaded.
+    vim.schedule(function()
+      if chat.buffers.prompt == buf and vim.api.nvim_buf_is_loaded(buf) then
+        prompt_header.show(chat)
+      end
+    end)
     return
   end
   if view == "chat" then

@@ -31,7 +31,8 @@ local starting = false
 ---@return rat.Chat? # an existing chat, else a new one; nil if a chat whose binary has exited will be continued
 local function add_expected(agent, cwd, new)
   local known = vim.iter(registry.list()):find(function(chat)
-    return chat.agent == agent and (chat.cwd == cwd or chat.restored) and not (new and chat.id)
+    local is_of_agent = chat.agent == agent and not chat.edit
+    return is_of_agent and (chat.cwd == cwd or chat.restored) and not (new and chat.id)
   end)
   if known then
     return known.id and known or nil

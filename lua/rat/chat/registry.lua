@@ -187,7 +187,9 @@ end
 ---@return string
 function M.with_folder(text, chat)
   local real = vim.uv.fs_realpath
-  if not chat or (real(chat.cwd) or chat.cwd) == real(vim.fn.getcwd()) then
+  -- Who is in the project knows where its worktrees lead.
+  local folder = chat and worktrees.project(chat.cwd)
+  if not chat or not folder or (real(folder) or folder) == real(vim.fn.getcwd()) then
     return text
   end
   return ("%s (in %s)"):format(text, worktrees.shown(chat.cwd))

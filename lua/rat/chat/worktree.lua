@@ -2,8 +2,10 @@
 --- removes worktrees.
 local agents = require("rat.config.agents")
 local chooser = require("rat.ask.chooser")
+local current_chat = require("rat.chat.current")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
+local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local settings = require("rat.config.settings")
 local window = require("rat.view.window")
@@ -88,6 +90,21 @@ function M.created(payload)
       notify.info(what_is_in_it(payload, cwd))
     end)
   end
+end
+
+--- Returns the chat whose worktree is meant: the current one, else the only one in a worktree of this folder.
+---@return rat.Chat?
+function M.chat()
+  local chat = current_chat.get()
+  if chat and worktrees.of(chat.cwd) then
+    return chat
+  end
+  local here = vim.fn.getcwd()
+  local found = vim.tbl_filter(function(other)
+    local worktree = worktrees.of(other.cwd)
+    return other.id ~= nil and worktree ~= nil and worktree.project == here
+  end, registry.list())
+  return #found == 1 and found[1] or chat
 end
 
 --- Lets the user choose from the worktrees of this folder, and goes on with the last session there.

@@ -3,6 +3,7 @@
 local config_keys = require("rat.config.keys")
 local escape = require("rat.util.text").statusline_escape
 local location = require("rat.view.location")
+local notify = require("rat.util.notify")
 local splits = require("rat.view.splits")
 local window_options = require("rat.view.window_options")
 
@@ -40,6 +41,9 @@ end
 
 --- Closes the current window. If it is Neovim's last one, it gets one of the user's buffers instead.
 local function close()
+  if vim.bo.modified and vim.bo.buftype == "acwrite" then
+    return notify.warn("Your changes are not applied: :w applies them, :e! drops them")
+  end
   local win = api.nvim_get_current_win()
   local back = came_from[win]
   if #splits.tiled(0) == 1 and #api.nvim_list_tabpages() == 1 then

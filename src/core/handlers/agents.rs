@@ -38,7 +38,8 @@ impl State {
     ) -> ChatId {
         let fits = |chat: &&Chat| match &target {
             SessionTarget::Last | SessionTarget::Current => {
-                chat.config.name == config.name && chat.cwd == cwd
+                // Not the conversation about a change in place.
+                chat.config.name == config.name && chat.cwd == cwd && chat.edit.is_none()
             }
             // Agents may use the same id in another folder.
             SessionTarget::Existing(id) | SessionTarget::Only(id) => {

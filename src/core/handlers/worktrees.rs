@@ -186,11 +186,12 @@ impl State {
 
     fn remove_worktree(&mut self, id: ChatId) {
         if let Some(worktree) = self.idle_worktree(id, "removed") {
-            self.worktree(WorktreeCommand::Check(id, worktree));
+            let cwd = self.chats.get(&id).map(|chat| chat.cwd.clone()).unwrap_or_default();
+            self.worktree(WorktreeCommand::Check(id, worktree, cwd));
         }
     }
 
-    /// Removes a worktree in which everything is merged, and asks if there is more in it.
+    /// Removes a worktree of which everything is in the project, and asks if there is more in it.
     pub(in crate::core) fn worktree_checked(&mut self, id: ChatId, count: Result<usize, String>) {
         let Some(worktree) = self.idle_worktree(id, "removed") else { return };
         let name = name_of(&worktree.top);
@@ -199,7 +200,7 @@ impl State {
             Ok(count) => {
                 let files = user_messages::count(count, "changed file");
                 let are = if count == 1 { "is" } else { "are" };
-                format!("Remove {name}? {files} {are} not merged")
+                format!("Remove {name}? {files} {are} not the same in your folder")
             }
             Err(why) => format!("Remove {name}? What is not merged is not known: {why}"),
         };

@@ -110,7 +110,7 @@ pub enum Event {
     MergePlanned(ChatId, Result<MergePlan, String>),
     /// A worktree was merged; otherwise why nothing was changed.
     Merged(Box<MergePlan>, Result<MergeOutcome, String>),
-    /// How many changed files of the worktree of a chat are not merged; otherwise why that is not known.
+    /// How many changed files of the worktree of a chat are not the same in the project; otherwise why that is not known.
     WorktreeChecked(ChatId, Result<usize, String>),
     /// A worktree was removed; otherwise why something of it is left.
     WorktreeRemoved(Arc<Worktree>, Result<(), String>),

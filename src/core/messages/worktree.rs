@@ -90,8 +90,9 @@ pub enum WorktreeCommand {
     Plan(MergeRequest),
     /// Merge. `Event::Merged` follows.
     Merge(Box<MergePlan>),
-    /// Count the files that have changed and are not merged. `Event::WorktreeChecked` follows.
-    Check(ChatId, Arc<Worktree>),
+    /// Count the files that have changed in it, below this folder, and are not the same in the project. `Event::WorktreeChecked`
+    /// follows.
+    Check(ChatId, Arc<Worktree>, PathBuf),
     /// Remove it. `Event::WorktreeRemoved` follows.
     Remove(Arc<Worktree>),
 }

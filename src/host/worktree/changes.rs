@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::task::spawn_blocking;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -71,18 +72,19 @@ impl Drop for Scratch {
     }
 }
 
-/// How many files have changed in a worktree and are not merged.
+/// How many files have changed in a worktree since it was created and are not the same in the project: not merged, or changed
+/// there since, or merged and taken back.
 ///
 /// # Errors
 /// If that cannot be found out: one line that says why.
-pub async fn count(worktree: &Worktree) -> Result<usize, String> {
-    let folder = scratch(worktree)?;
-    let tree = snapshot(worktree, &folder.0).await?;
-    let listed = Git::in_worktree(&worktree.git_dir, &worktree.top)
-        .args(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", MERGED, &tree])
-        .run()
-        .await?;
-    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).count())
+pub async fn count_missing(worktree: &Worktree, cwd: &Path) -> Result<usize, String> {
+    let found = find(worktree, cwd, true).await?;
+    let (list, project, outside) = (found.list.clone(), worktree.project.clone(), found.outside);
+    let counted = spawn_blocking(move || {
+        let is_missing = |change: &&Change| !change.is_in(&project);
+        list.iter().filter(is_missing).count() + outside
+    });
+    counted.await.map_err(|error| error.to_string())
 }
 
 /// Finds out what has changed below `cwd`, a folder in the worktree, since the worktree was created or, unless `all` is
@@ -164,6 +166,23 @@ impl Changes {
         git().args(&["update-index", "-z", "--index-info"]).read(entries).await?;
         let tree = git().args(&["write-tree"]).line().await?;
         git().args(&["update-ref", MERGED, &tree]).run().await.map(drop)
+    }
+}
+
+impl Change {
+    /// Whether the file is in this folder what it is after the change.
+    fn is_in(&self, folder: &Path) -> bool {
+        let path = self.path.under(folder);
+        match &self.after {
+            None => path.symlink_metadata().is_err(),
+            Some(side) if side.kind == SideKind::Link => {
+                matches!((fs::read_link(&side.file), fs::read_link(path)), (Ok(one), Ok(other)) if one == other)
+            }
+            Some(side) if side.kind == SideKind::Repository => false,
+            Some(side) => {
+                matches!((fs::read(&side.file), fs::read(path)), (Ok(one), Ok(other)) if one == other)
+            }
+        }
     }
 }
 
