@@ -329,7 +329,7 @@ fn what_somebody_else_may_have_changed_is_undone_only_if_asked_for() {
     fs::write(chat.path("a.txt"), "mine\n").unwrap();
     chat.end_turn("end_turn");
     chat.nvim.poll_state("ready");
-    let question = "Undo \"change it all\"? 1 file, 1 unchanged";
+    let question = "Undo \"change it all\"? 1 file; 1 left alone";
     answer(&mut chat, "RatUndo", question, "Undid the turn in 1 file");
     let text = |chat: &Chat, name: &str| fs::read_to_string(chat.path(name)).unwrap();
     assert_eq!((text(&chat, "a.txt"), text(&chat, "b.txt")), ("mine\n".into(), "one\n".into()));

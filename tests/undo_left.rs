@@ -197,9 +197,9 @@ fn titles_fit_into_80_columns() {
     chat.nvim.command("tabclose");
     fs::remove_file(chat.path("b.txt")).unwrap();
     chat.nvim.command("RatUndo");
-    chat.nvim.poll_screen("1 file, 1 unchanged");
+    chat.nvim.poll_screen("1 file; 1 left alone");
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Undo 1 file, 1 unchanged ");
+    chat.nvim.poll_screen("Undo 1 file; 1 left alone ");
 }
 
 /// Holds (Review): A decision on some lines of a hunk says how many lines.

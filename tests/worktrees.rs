@@ -193,7 +193,7 @@ fn what_cannot_be_merged_is_named() {
     write(&project, "added.txt", "by the user\n");
     write(&project, "src/3.txt", "zero\none\ntwo 3\nthree\n");
     chat.nvim.command("RatWorktree merge");
-    chat.nvim.poll_screen("Merge project-1? 1 file, 4 unchanged");
+    chat.nvim.poll_screen("Merge project-1? 1 file; 4 left alone");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_screen("Merging project-1 would change");
     let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
@@ -207,7 +207,7 @@ fn what_cannot_be_merged_is_named() {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
     chat.nvim.input("q");
-    chat.nvim.poll_screen("Merge project-1? 1 file, 4 unchanged");
+    chat.nvim.poll_screen("Merge project-1? 1 file; 4 left alone");
     chat.nvim.input("1<CR>");
     chat.nvim.poll_screen("left added.txt and 3 others as they are");
     assert_eq!(read(&chat, "src/3.txt"), "zero\none\ntwo 3\nthree\nfour\n");
@@ -430,7 +430,7 @@ fn odd_files_are_merged_or_named() {
         fs::write(root.join("large.bin"), vec![0; 9 << 20]).unwrap();
     });
     chat.nvim.command("RatWorktree merge");
-    chat.nvim.poll_screen("Merge project-1? 3 files, 2 unchanged");
+    chat.nvim.poll_screen("Merge project-1? 3 files; 2 left alone");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_screen("Merging project-1 would change");
     let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
@@ -441,7 +441,7 @@ fn odd_files_are_merged_or_named() {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
     chat.nvim.input("q");
-    chat.nvim.poll_screen("Merge project-1? 3 files, 2 unchanged");
+    chat.nvim.poll_screen("Merge project-1? 3 files; 2 left alone");
     chat.nvim.input("1<CR>");
     chat.nvim.poll_screen("Merged 3 files into project");
     assert_eq!(read(&chat, "run.bat"), "one\r\nTWO\r\n");

@@ -30,6 +30,15 @@ local window_options = require("rat.view.window_options")
 
 local M = {}
 
+--- The commands that open pages, which a session file brings back empty.
+---@type table<string, string>
+local PAGES = {
+  chats = ":RatChats",
+  queue = ":RatQueue",
+  review = ":RatReview",
+  search = ":RatSearch",
+}
+
 --- Sets up an empty buffer as a view: its keys, the options of its windows and its text.
 ---@param chat rat.Chat
 ---@param view rat.View
@@ -316,7 +325,9 @@ function M.read(buf)
   local agent, wanted, base = buffers.parse(name)
   if not (agent and wanted and base) then
     scratch.set_options(buf, "")
-    return scratch.fill(buf, { "Nothing to show for " .. name .. "." })
+    local command = PAGES[name:match("^rat://(%a+)$")]
+    local again = command and (" %s opens the page again."):format(command) or ""
+    return scratch.fill(buf, { ("Nothing to show for %s.%s"):format(name, again) })
   end
   chat = vim.iter(registry.all()):find(function(candidate)
     return candidate.name == base

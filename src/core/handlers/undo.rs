@@ -113,8 +113,11 @@ impl State {
         if self.says_that_review_is_off(OFF) {
             return;
         }
-        if self.chats.get(&id).is_some_and(|chat| chat.turn().is_some()) {
-            let text = "Turns can be undone and redone only while none is running.";
+        if let Some(chat) = self.chats.get(&id).filter(|chat| chat.turn().is_some()) {
+            let text = format!(
+                "{} is working. Turns can be undone and redone only while none is running.",
+                chat.agent_title()
+            );
             return self.notify(Level::Warn, Notice::from(text).advise(":RatCancel cancels it."));
         }
         let roots = self.roots(id);
@@ -309,7 +312,7 @@ pub(super) fn extent(planned: &[PlannedFile], is_late: bool) -> String {
         let _ = write!(text, ", {}", user_messages::count(conflicts, "conflict"));
     }
     if left > 0 {
-        let _ = write!(text, ", {left} unchanged");
+        let _ = write!(text, "; {left} left alone");
     }
     if is_late {
         text.push_str(", perhaps not all");
