@@ -143,7 +143,7 @@ fn bad_edits_of_the_queue_are_told() {
     poll_page(&mut chat, &["---- 1 ----", "--- 7 ---", "two"]);
     chat.nvim.input("ggOabove<Esc>");
     chat.nvim.command("write");
-    chat.nvim.poll_screen("Line 1: put it below a heading");
+    chat.nvim.poll_screen("Line 1 is above the first heading");
     assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(true));
     chat.nvim.input("q");
     chat.nvim.poll_screen("Your changes are not applied: :w applies them, :e! drops them");

@@ -18,7 +18,7 @@ fn undo_first(chat: &mut Chat) {
 /// What the page says of the undo that is asked about.
 fn planned(chat: &mut Chat) -> Vec<String> {
     chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("You are asked again");
+    chat.nvim.poll_screen("Press q to return");
     let lines = chat.nvim.eval("vim.api.nvim_buf_get_lines(0, 0, -1, true)");
     let lines = lines.as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned());
     let lines = lines.collect();

@@ -148,7 +148,7 @@ fn a_merge_brings_everything_and_is_undone_as_one_turn() {
     let foreign = review.iter().filter(|line| line.contains("project-1")).count();
     assert_eq!(foreign, 0, "what is merged is still pending in the worktree: {review:#?}");
     chat.nvim.input("q");
-    told(&mut chat, "RatWorktree merge", "Nothing to merge from project-1.");
+    told(&mut chat, "RatWorktree merge", "Nothing new to merge from project-1.");
     answer(&mut chat, "RatUndo", "Undo \"Merge of project-1\"?", "Undid the turn");
     assert_eq!(differences(&files(chat.nvim.cwd()), &before), [] as [String; 0]);
     merge_by(&mut chat, "RatWorktree! merge", "Merge project-1?", "Merged");
@@ -222,7 +222,7 @@ fn what_cannot_be_merged_is_named() {
     write(&project, "src/1.txt", "one\ntwo 1\nthree\n");
     merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
     assert_eq!(read(&chat, "src/1.txt"), "agent\n");
-    told(&mut chat, "RatWorktree merge", "Nothing to merge from project-1.");
+    told(&mut chat, "RatWorktree merge", "Nothing new to merge from project-1.");
 }
 
 /// Holds (Several chats): What the user has rejected of a merge does not come back with the next one.
@@ -367,7 +367,7 @@ fn what_has_no_commit_gets_no_worktree() {
 fn only_an_idle_chat_in_a_worktree_is_merged() {
     let mut chat = Chat::start();
     for act in ["merge", "remove"] {
-        told(&mut chat, &format!("RatWorktree {act}"), "This chat does not work in a worktree.");
+        told(&mut chat, &format!("RatWorktree {act}"), "is not in a worktree.");
     }
     let mut chat = start();
     chat.prompt("go");

@@ -63,7 +63,7 @@ fn an_answer_without_code_changes_nothing() {
     let (mut desk, asked) = Desk::asked();
     desk.answer(&asked, "It **is** async.");
     desk.poll_message(
-        "Fake agent has answered without code, so a.rs:4-6 is unchanged. :RatToggle there shows the answer.",
+        "Fake agent's answer has no code, so a.rs:4-6 is unchanged. :RatToggle there shows the answer.",
     );
     desk.poll_quiet();
     assert_eq!(desk.disk(), FILE);

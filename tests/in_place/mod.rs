@@ -279,7 +279,7 @@ fn a_change_leaves_the_current_chat_alone() {
     chat.prompt("and you?");
     assert_eq!(chat.draft(), ["half a prompt"]);
     chat.agent.reply(&prompt, json!({"stopReason": "end_turn"}));
-    chat.nvim.poll("an answer without code", |nvim| nvim.messages().contains("without code"));
+    chat.nvim.poll("an answer without code", |nvim| nvim.messages().contains("has no code"));
     assert!(!chat.nvim.messages().contains("has finished"), "it is told beside the lines");
 }
 

@@ -118,7 +118,7 @@ function M.active_at(chat)
   return active_at[chat.id]
 end
 
---- Returns how many chats stand how.
+--- Returns the number of chats in each state.
 ---@return rat.ChatCounts
 function M.counts()
   return vim.deepcopy(counts)
@@ -183,7 +183,8 @@ end
 ---@param reason string ACP stop reason, or "error"
 ---@param next? boolean whether a queued prompt was sent at once
 function M.ended(chat, reason, next)
-  if reason ~= "cancelled" and not next then
+  -- The end of a change in place is told beside its lines.
+  if reason ~= "cancelled" and not next and not chat.edit then
     set_unread(chat, reason == "error" and "failed" or "done")
   end
 end

@@ -110,7 +110,7 @@ local function write(buf)
   end
   local sections, row = read(buf)
   if not sections then
-    notify.error(('Line %d: put it below a heading, such as "--- new ---"'):format(row))
+    notify.error(('Line %d is above the first heading. Add one, such as "--- new ---"'):format(row))
     return false
   end
   local chat, prompts = shown.chat, {}

@@ -62,7 +62,7 @@ local function compose(payload)
     lines[#lines + 1] = ""
   end
   lines[#lines + 1] = #payload.configured > 0 and "# From setup() and .rat/rules: edit them there"
-    or "# :w applies what you change here. :help rat-rules"
+    or "# :w applies your changes. :help rat-rules"
   for _, rule in ipairs(payload.configured) do
     lines[#lines + 1] = "#   " .. rule
   end

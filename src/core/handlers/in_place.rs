@@ -103,7 +103,7 @@ impl Chat {
         });
         let Some(code) = texts.filter(|text| !text.trim().is_empty()).find_map(last_code_block)
         else {
-            let text = format!("{agent} has answered without code, so {place} is unchanged.");
+            let text = format!("{agent}'s answer has no code, so {place} is unchanged.");
             let notice = Notice::from(text).advise(":RatToggle there shows the answer.");
             return Placement::Over(EditOutcome::Failed, Some((Level::Warn, notice)));
         };
@@ -232,7 +232,7 @@ impl State {
         if let Some(edit) = turn.prompt.in_place.clone() {
             let place = chat.place(&edit);
             let (severity, note) = match outcome {
-                EditOutcome::Changed => (Severity::Info, format!("Put in place of {place}")),
+                EditOutcome::Changed => (Severity::Info, format!("Replaced {place}")),
                 _ => (Severity::Warning, format!("{place} was left as it is")),
             };
             chat.transcript.note(severity, note, Vec::new());

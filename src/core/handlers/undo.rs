@@ -190,7 +190,7 @@ impl State {
             );
         }
         text.push_str("\nIgnored folders and commits stay as they are.\n");
-        text.push_str("You are asked again when you close this page with q.\n");
+        text.push_str("Press q to return to the question.\n");
         text
     }
 

@@ -20,8 +20,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const NO_WORKTREE: &str = "This chat does not work in a worktree.";
-const HOW_TO_START: &str = ":RatStart! AGENT worktree starts one that does.";
+const HOW_TO_START: &str = ":RatStart! AGENT worktree starts a chat in one.";
 const OFF: &str = "The option review is \"off\", so nothing can be merged from a worktree";
 
 impl State {
@@ -53,7 +52,9 @@ impl State {
     fn idle_worktree(&mut self, id: ChatId, what: &str) -> Option<Arc<Worktree>> {
         let chat = self.chats.get(&id)?;
         let Some(worktree) = chat.access.policy.worktree.clone() else {
-            self.notify(Level::Warn, Notice::from(NO_WORKTREE).advise(HOW_TO_START));
+            let folder = name_of(&chat.cwd);
+            let text = format!("{} in {folder} is not in a worktree.", chat.agent_title());
+            self.notify(Level::Warn, Notice::from(text).advise(HOW_TO_START));
             return None;
         };
         if chat.turn().is_some() {
@@ -88,8 +89,9 @@ impl State {
         let name = plan.request.name();
         let elsewhere = outside(&plan);
         if plan.files.is_empty() {
-            let notice = Notice::from(format!("Nothing to merge from {name}{elsewhere}."));
-            let again = ":RatWorktree! merge merges everything since it was created.";
+            let new = if plan.request.all { "" } else { " new" };
+            let notice = Notice::from(format!("Nothing{new} to merge from {name}{elsewhere}."));
+            let again = ":RatWorktree! merge merges everything again.";
             let notice = if plan.request.all { notice } else { notice.advise(again) };
             return self.notify(Level::Info, notice);
         }
@@ -123,8 +125,8 @@ impl State {
                 let name = plan.request.name();
                 let project = name_of(&plan.request.worktree.project);
                 let text = format!(
-                    "Merging {name} would change in {project}:\n\n{}\nCommits and ignored files stay in the worktree.\nYou \
-                     are asked again when you close this page with q.\n",
+                    "Merging {name} would change in {project}:\n\n{}\nCommits and ignored files stay in the worktree.\nPress q to \
+                     return to the question.\n",
                     describe_files(&plan.files, ["merge", "change"], |path| below(
                         &plan.root, path
                     )),
