@@ -157,6 +157,9 @@ fn with_a_rule_that_cannot_be_read_no_rule_allows() {
     let mut chat = with_rules(&["allow execute", "dny execute rm *", "deny execute make *"]);
     let told = "permission.rules[2]: a rule begins with one of allow, ask, deny";
     chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    chat.nvim.command("RatRules");
+    chat.nvim.poll_screen(told);
+    chat.nvim.input("q");
     is_asked(&mut chat, run("one", "ls"));
     let pending = ask(&mut chat, run("two", "make"));
     assert_eq!(chat.answer(pending), selected("no"));

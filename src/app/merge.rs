@@ -13,13 +13,15 @@ use crate::host::worktree::changes::{self, Change, Changes, Side, SideKind};
 use crate::session::author::Author;
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tokio::task::spawn_blocking;
 
 /// The permission bits that git keeps: whether a file may be executed.
 const EXECUTABLE: u32 = 0o111;
+
+/// Larger files are not read: no checkpoint keeps them.
+const MAX_FILE: u64 = 64 << 20;
 
 /// Why a path is left alone that is in another repository.
 const REPOSITORY: &str = "it is a repository of its own";
@@ -179,22 +181,24 @@ impl Undo {
         let Some(side) = side.cloned() else { return Ok(None) };
         let (kind, file) = (side.kind, side.file.clone());
         let read = spawn_blocking(move || {
-            if kind == SideKind::Link {
-                return Ok((fs::read_link(file)?.into_os_string().into_vec(), 0));
-            }
-            let mode = fs::metadata(&file)?.permissions().mode() & 0o7777;
-            Ok::<_, std::io::Error>((fs::read(file)?, mode))
+            let mode = side.file.symlink_metadata()?.permissions().mode() & 0o7777;
+            Ok::<_, std::io::Error>((side.read(MAX_FILE)?, mode))
         });
         let read = read.await.map_err(|error| error.to_string())?;
-        let (content, own) = read.map_err(|error| format!("{}: {error}", side.file.display()))?;
-        let length = content.len() as u64;
+        let (content, own) = read.map_err(|error| format!("{}: {error}", file.display()))?;
+        let length = content.as_ref().map_or(0, |content| content.len() as u64);
         let like = like.filter(|like| like.kind == Kind::File).map(|like| like.mode);
-        let (kind, mode) = match side.kind {
+        let (kind, mode) = match kind {
             SideKind::File { executable } => (Kind::File, mode_like(like, own, executable)),
             SideKind::Link | SideKind::Repository => (Kind::Symlink, 0),
         };
-        let kept = self.checkpoints.keep(root.to_owned(), path.clone(), content).await;
-        let content = kept.map_err(|error| error.to_string())?;
+        let content = match content {
+            Some(content) => {
+                let kept = self.checkpoints.keep(root.to_owned(), path.clone(), content).await;
+                kept.map_err(|error| error.to_string())?
+            }
+            None => None,
+        };
         Ok(Some(State { kind, mode, size: length, content, link: None }))
     }
 

@@ -221,12 +221,15 @@ impl State {
             };
             RulesList { extent, rules: rules.iter().map(listed).collect() }
         };
+        let policy = &chat.access.policy;
+        let rules = policy.rules.iter().map(ToString::to_string);
+        let configured = policy.rule_problems.iter().cloned().chain(rules).collect();
         let page = RulesPage {
             chat: id,
             agent: chat.agent_title(),
             cwd: chat.project().to_owned(),
             lists: Extent::ALL.into_iter().map(list).collect(),
-            configured: chat.access.policy.rules.iter().map(ToString::to_string).collect(),
+            configured,
         };
         self.after_draw.push(EditorMessage::Rules(Box::new(page)));
     }

@@ -21,6 +21,8 @@ pub struct ChatPolicy {
     pub real_roots: Vec<PathBuf>,
     /// The option `permission.rules`.
     pub rules: Arc<[Rule]>,
+    /// What is wrong with rules, a line each: no rule allows anything then.
+    pub rule_problems: Vec<String>,
     /// The worktree that the chat works in, if it does.
     pub worktree: Option<Arc<Worktree>>,
     /// What the project's settings file changes, a line each, for `:RatInfo`.

@@ -15,7 +15,7 @@ pub struct RulesPage {
     pub cwd: PathBuf,
     /// The lists that the user can change, the widest first.
     pub lists: Vec<RulesList>,
-    /// The rules of the option `permission.rules`.
+    /// What is wrong with the rules of the option `permission.rules`, and those that hold.
     pub configured: Vec<String>,
 }
 

@@ -175,14 +175,37 @@ impl Change {
         let path = self.path.under(folder);
         match &self.after {
             None => path.symlink_metadata().is_err(),
-            Some(side) if side.kind == SideKind::Link => {
-                matches!((fs::read_link(&side.file), fs::read_link(path)), (Ok(one), Ok(other)) if one == other)
-            }
-            Some(side) if side.kind == SideKind::Repository => false,
-            Some(side) => {
-                matches!((fs::read(&side.file), fs::read(path)), (Ok(one), Ok(other)) if one == other)
-            }
+            Some(side) => side.is_same(&path).unwrap_or(false),
         }
+    }
+}
+
+impl Side {
+    /// Returns the content of a file or the target of a link; `None` if it has more bytes than this.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&self, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        let metadata = self.file.symlink_metadata()?;
+        if metadata.is_symlink() {
+            return Ok(Some(fs::read_link(&self.file)?.into_os_string().into_vec()));
+        }
+        if metadata.len() > limit { Ok(None) } else { fs::read(&self.file).map(Some) }
+    }
+
+    /// Whether there is the same at a path.
+    fn is_same(&self, path: &Path) -> io::Result<bool> {
+        if self.kind == SideKind::Repository {
+            return Ok(false);
+        }
+        let (own, there) = (self.file.symlink_metadata()?, path.symlink_metadata()?);
+        if (own.file_type(), own.len()) != (there.file_type(), there.len()) {
+            return Ok(false);
+        }
+        if own.is_symlink() {
+            return Ok(fs::read_link(&self.file)? == fs::read_link(path)?);
+        }
+        Ok(fs::read(&self.file)? == fs::read(path)?)
     }
 }
 
@@ -195,6 +218,17 @@ impl SideKind {
             "120000" => Some(Self::Link),
             "160000" => Some(Self::Repository),
             _ => Some(Self::File { executable: false }),
+        }
+    }
+}
+
+/// Removes what a program that was killed has left.
+pub(super) fn remove_scratch(top: &Path) {
+    let (Some(beside), Some(name)) = (top.parent(), top.file_name()) else { return };
+    let prefix = format!("{}.merge-", name.to_string_lossy());
+    for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }

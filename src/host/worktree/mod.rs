@@ -101,7 +101,9 @@ async fn check_out(project_top: &Path, top: &Path) -> Result<PathBuf, String> {
 /// If something of it is left: one line that says why.
 pub async fn remove(worktree: &Worktree) -> Result<(), String> {
     take_away(&worktree.project, &worktree.top).await;
-    let file = worktree.top.with_file_name(format!("{}.json", name_of(&worktree.top)));
+    let name = worktree.top.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = worktree.top.with_file_name(format!("{name}.json"));
+    changes::remove_scratch(&worktree.top);
     let removed = match fs::remove_dir_all(&worktree.top) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::remove_file(&file),
@@ -115,8 +117,4 @@ async fn take_away(project: &Path, top: &Path) {
     if let Err(why) = remove.run().await {
         tracing::info!(top = %top.display(), why, "git has not removed a worktree");
     }
-}
-
-fn name_of(top: &Path) -> String {
-    top.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -200,7 +200,7 @@
 ---@field agent string The agent's display name.
 ---@field cwd string The folder of its session.
 ---@field lists rat.msg.RuleList[] The lists that the user can change.
----@field configured string[] The rules of the option `permission.rules`.
+---@field configured string[] What is wrong with the rules of the option `permission.rules`, and those that hold.
 
 --- The rules of one extent.
 ---@class (exact) rat.msg.RuleList

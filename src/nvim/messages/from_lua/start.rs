@@ -272,6 +272,7 @@ impl TryFrom<Start> for StartRequest {
                 outside: policy::Outside::Ask,
                 real_roots: Vec::new(),
                 rules,
+                rule_problems: problems.clone(),
                 worktree: start.worktree.map(|worktree| Arc::new(worktree.into())),
                 project_settings: start.project_settings,
             },

@@ -19,7 +19,7 @@ pub(in crate::nvim) struct Rules {
     cwd: FilePath,
     /// The lists that the user can change.
     lists: Vec<RuleList>,
-    /// The rules of the option `permission.rules`.
+    /// What is wrong with the rules of the option `permission.rules`, and those that hold.
     configured: Vec<Label>,
 }
 
