@@ -186,7 +186,13 @@ impl World {
 
     fn kill_agent(&mut self, dice: &mut Dice) {
         let saved = self.kill(Victim::Agent, dice);
-        let is_failed = || (self.nvim.status()["state"] == "failed").then_some(());
+        let is_failed = || {
+            // One that was killed in the handshake has been started again.
+            if let Some(again) = self.agent() {
+                let _ = kill(Pid::from_raw(i32::try_from(again).unwrap()), Signal::SIGKILL);
+            }
+            (self.nvim.status()["state"] == "failed").then_some(())
+        };
         if poll_for(DEADLINE, is_failed).is_none() {
             let (pids, log) = (self.pids(), self.nvim.log());
             self.nvim
