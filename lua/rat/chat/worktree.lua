@@ -27,9 +27,9 @@ local last_request = 0
 ---@return boolean
 local function cannot_see(request)
   local paths = request.options.paths or (settings.agents()[request.agent] or {}).paths or {}
-  local folder = vim.fs.joinpath(worktrees.folder(), "")
+  local folder = worktrees.folder() .. "/"
   local function covers(path)
-    return vim.startswith(folder, vim.fs.joinpath(vim.fs.normalize(path), ""))
+    return vim.startswith(folder, (vim.fs.normalize(path):gsub("/*$", "/")))
   end
   return next(paths) ~= nil and not vim.iter(vim.tbl_keys(paths)):any(covers)
 end

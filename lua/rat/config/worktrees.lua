@@ -38,7 +38,7 @@ end
 ---@param cwd string absolute
 ---@return rat.Worktree?
 function M.of(cwd)
-  local below = vim.fs.joinpath(M.folder(), "")
+  local below = M.folder() .. "/"
   if not vim.startswith(cwd, below) then
     return nil
   end
