@@ -15,7 +15,7 @@ local commands = {
   RatWorktree = {
     bang = true,
     nargs = "?",
-    desc = "Go on in a git worktree of a chat; merge or remove that of this chat",
+    desc = "Resume in a git worktree; merge or remove the one of this chat",
   },
   RatSend = {
     bang = true,

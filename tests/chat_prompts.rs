@@ -192,12 +192,15 @@ fn a_prompt_without_an_agent_starts_one_first() {
 /// Holds (Prompts and keys): What is attached is shown again when the prompt's buffer comes back after `:bdelete`.
 #[test]
 fn attachments_are_shown_again_after_the_prompt_was_deleted() {
-    let mut chat = Chat::builder().file("a.txt", "one\n").start();
-    chat.nvim.command("RatAdd a.txt");
+    let mut chat = Chat::builder().file("a.txt", "one\n").file("b.txt", "two\n").start();
+    chat.nvim.command("RatAdd a.txt | RatAdd b.txt");
     chat.nvim.poll_screen("+ a.txt");
     chat.nvim.enter(PROMPT);
-    chat.nvim.command("bdelete");
+    chat.nvim.input("ione<CR>two<CR>three<CR>four<Esc>:bdelete<CR>");
     chat.nvim.poll_no("+ a.txt");
-    chat.nvim.command("RatStart");
+    chat.nvim.command("RatToggle");
+    chat.nvim.command("RatToggle");
     chat.nvim.poll_screen("+ a.txt");
+    chat.nvim.input("Ggg");
+    chat.nvim.poll_screen("+ b.txt");
 }

@@ -94,7 +94,7 @@ pub(crate) fn poll_kept(chat: &mut Chat) {
 }
 
 /// Waits until the second line of the open file is this.
-fn poll_open(chat: &mut Chat, wanted: &str) {
+pub(crate) fn poll_open(chat: &mut Chat, wanted: &str) {
     let path = chat.path("open.txt");
     chat.nvim.poll(wanted, |nvim| nvim.buffer_lines(path.to_str().unwrap())[1] == wanted);
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use serde_json::json;
 
 use crate::support::{Chat, Dice, Nvim, Options, files_below};
 use crate::undo::{
-    answer, git, in_project, in_project_builder, poll_kept, ravage, tree, turn_with_command,
+    answer, git, in_project, in_project_builder, poll_kept, poll_open, ravage, tree,
+    turn_with_command,
 };
 
 /// A new Neovim in the same folder, after this one has ended.
@@ -314,4 +316,27 @@ fn an_undo_that_is_killed_has_changed_nothing_or_everything() {
     }
     writeln!(out, "{undone} undone, {between} interrupted").unwrap();
     assert!(between > 0 && undone < MOMENTS, "{undone} undone, {between} interrupted");
+}
+
+/// Holds (Review): Undo and redo of a turn also change the permissions of a file that is open.
+#[test]
+fn an_open_file_gets_its_permissions_back() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+        fs::set_permissions(root.join("open.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+    poll_open(&mut chat, "TWO");
+    let mode = |chat: &Chat| fs::metadata(chat.path("open.txt")).unwrap().permissions().mode();
+    for _ in 0..2 {
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn in 1 file");
+        poll_open(&mut chat, "two");
+        assert_eq!(mode(&chat) & 0o777, 0o644);
+        chat.nvim.command("messages clear");
+        answer(&mut chat, "RatRedo", "Redo \"change it all\"?", "Redid the turn in 1 file");
+        poll_open(&mut chat, "TWO");
+        assert_eq!(mode(&chat) & 0o777, 0o755);
+        chat.nvim.command("messages clear");
+    }
 }

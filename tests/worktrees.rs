@@ -3,19 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::support::{Chat, ChatBuilder, Nvim, Options};
-use crate::undo::{Tree, answer, in_project_builder, poll_kept, ravage, tree};
+use crate::undo::{Tree, answer, git, in_project_builder, poll_kept, ravage, tree};
 use serde_json::json;
-
-fn git(folder: &Path, args: &[&str]) -> String {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
-    let output =
-        Command::new("git").args(identity).args(args).current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn commit(nvim: &mut Nvim) {
     let project = nvim.cwd().to_owned();
@@ -77,6 +68,18 @@ fn merge_by(chat: &mut Chat, command: &str, question: &str, message: &str) {
     let before = count(&mut chat.nvim);
     chat.nvim.input("1<CR>");
     chat.nvim.poll(message, |nvim| count(nvim) > before);
+}
+
+/// What a merge says it would do. Its question is open again afterwards.
+fn preview(chat: &mut Chat, question: &str) -> String {
+    chat.nvim.command("RatWorktree merge");
+    chat.nvim.poll_screen(question);
+    chat.nvim.input("2<CR>");
+    chat.nvim.poll_screen("Merging project-1 would change");
+    let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
+    chat.nvim.input("q");
+    chat.nvim.poll_screen(question);
+    page
 }
 
 /// The paths that two trees do not agree on.
@@ -192,11 +195,7 @@ fn what_cannot_be_merged_is_named() {
     write(&project, "src/2.txt", "changed by the user\n");
     write(&project, "added.txt", "by the user\n");
     write(&project, "src/3.txt", "zero\none\ntwo 3\nthree\n");
-    chat.nvim.command("RatWorktree merge");
-    chat.nvim.poll_screen("Merge project-1? 1 file; 4 left alone");
-    chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Merging project-1 would change");
-    let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
+    let page = preview(&mut chat, "Merge project-1? 1 file; 4 left alone");
     for line in [
         "open.txt: leave as it is: the same lines have changed here",
         "src/1.txt: leave as it is: it was deleted here",
@@ -206,8 +205,6 @@ fn what_cannot_be_merged_is_named() {
     ] {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
-    chat.nvim.input("q");
-    chat.nvim.poll_screen("Merge project-1? 1 file; 4 left alone");
     chat.nvim.input("1<CR>");
     chat.nvim.poll_screen("left added.txt and 3 others as they are");
     assert_eq!(read(&chat, "src/3.txt"), "zero\none\ntwo 3\nthree\nfour\n");
@@ -252,13 +249,27 @@ fn permissions_stay() {
     change(&mut chat, |root| {
         write(root, "src/1.txt", "secret\n");
         set(&root.join("src/2.txt"), 0o755);
+        write(root, "src/3.txt", "a program\n");
+        set(&root.join("src/3.txt"), 0o755);
     });
     set(&chat.path("src/1.txt"), 0o600);
     set(&chat.path("src/2.txt"), 0o640);
-    merge(&mut chat, "Merge project-1? 2 files", "Merged 2 files");
+    // One that is open gets both, too.
+    chat.nvim.command("wincmd p | edit src/3.txt");
+    merge(&mut chat, "Merge project-1? 3 files", "Merged 3 files");
     let mode = |name| fs::metadata(chat.path(name)).unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode("src/1.txt"), mode("src/2.txt")), (0o600, 0o750));
     assert_eq!(read(&chat, "src/1.txt"), "secret\n");
+    assert_eq!((read(&chat, "src/3.txt").as_str(), mode("src/3.txt")), ("a program\n", 0o755));
+    answer(
+        &mut chat,
+        "RatUndo",
+        "Undo \"Merge of project-1\"? 3 files",
+        "Undid the turn in 3 files",
+    );
+    let mode = |name| fs::metadata(chat.path(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!((mode("src/2.txt"), mode("src/3.txt")), (0o640, 0o644));
+    assert_eq!(read(&chat, "src/3.txt"), "one\ntwo 3\nthree\n");
 }
 
 /// Holds (Several chats): Removing a worktree closes its chats and asks first if something in it is not merged.
@@ -268,14 +279,14 @@ fn a_worktree_is_removed_with_its_chat() {
     let root = worktree(&mut chat);
     change(&mut chat, |root| write(root, "src/1.txt", "not merged\n"));
     chat.nvim.command("RatWorktree remove");
-    chat.nvim.poll_screen("Remove project-1? 1 changed file is not the");
+    chat.nvim.poll_screen("Remove project-1? 1 changed file differs from");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_no("Remove project-1?");
     assert!(root.exists());
     answer(&mut chat, "RatWorktree remove", "Remove project-1?", "Removed the worktree project-1");
     assert!(!root.exists());
     assert_eq!(worktrees(&mut chat.nvim), [] as [PathBuf; 0]);
-    let known = git(chat.nvim.cwd(), &["worktree", "list", "--porcelain"]);
+    let known = git(chat.nvim.cwd(), &["worktree", "list", "--porcelain"]).unwrap();
     assert!(!known.contains("project-1"), "{known}");
     let beside: Vec<_> = fs::read_dir(root.parent().unwrap()).unwrap().collect();
     assert!(beside.is_empty(), "{beside:?}");
@@ -291,7 +302,7 @@ fn a_merge_that_was_undone_does_not_count_as_merged() {
     merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
     answer(&mut chat, "RatUndo", "Undo \"Merge of project-1\"? 1 file", "Undid the turn");
     chat.nvim.command("RatWorktree remove");
-    chat.nvim.poll_screen("Remove project-1? 1 changed file is not the");
+    chat.nvim.poll_screen("Remove project-1? 1 changed file differs from");
     chat.nvim.input("2<CR>");
     chat.nvim.poll_no("Remove project-1?");
     merge_by(&mut chat, "RatWorktree! merge", "Merge project-1? 1 file", "Merged 1 file");
@@ -316,9 +327,9 @@ fn the_worktree_of_the_folder_is_meant() {
     assert_eq!(read(&chat, "src/1.txt"), "changed\n");
 }
 
-/// Holds (Several chats): A session in a worktree is gone on with, and merged, in a later Neovim.
+/// Holds (Several chats): A session in a worktree is resumed, and merged, in a later Neovim.
 #[test]
-fn a_worktree_is_gone_on_with_in_a_later_neovim() {
+fn a_worktree_is_resumed_in_a_later_neovim() {
     let can_resume = json!({"agentCapabilities": {"sessionCapabilities": {"resume": {}}}});
     let mut chat = started(in_project_builder().initialized(can_resume.clone()));
     change(&mut chat, |root| write(root, "src/1.txt", "changed\n"));
@@ -356,7 +367,7 @@ fn what_has_no_commit_gets_no_worktree() {
     git(Path::new(folder.as_str().unwrap()), &["init", "-q", "."]);
     told(&mut nvim, "RatStart fake worktree", "the repository has no commit yet");
     assert!(worktrees(&mut nvim).is_empty());
-    told(&mut nvim, "RatWorktree", "No worktree of this folder.");
+    told(&mut nvim, "RatWorktree", "This folder has no worktrees.");
     told(&mut nvim, "RatWorktree merge", "No agent is running.");
     told(&mut nvim, "RatWorktree jump", ":RatWorktree takes merge or remove, not \"jump\"");
     told(&mut nvim, "RatStart nobody worktree", "No agent is named \"nobody\"");
@@ -429,19 +440,13 @@ fn odd_files_are_merged_or_named() {
         git(&root.join("inner"), &["commit", "-q", "--allow-empty", "-m", "inner"]);
         fs::write(root.join("large.bin"), vec![0; 9 << 20]).unwrap();
     });
-    chat.nvim.command("RatWorktree merge");
-    chat.nvim.poll_screen("Merge project-1? 3 files; 2 left alone");
-    chat.nvim.input("2<CR>");
-    chat.nvim.poll_screen("Merging project-1 would change");
-    let page = chat.nvim.buffer_lines("rat://fake/1/preview").join("\n");
+    let page = preview(&mut chat, "Merge project-1? 3 files; 2 left alone");
     for line in [
         "inner: leave as it is: it is a repository of its own",
         "large.bin: leave as it is: it is too large",
     ] {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
-    chat.nvim.input("q");
-    chat.nvim.poll_screen("Merge project-1? 3 files; 2 left alone");
     chat.nvim.input("1<CR>");
     chat.nvim.poll_screen("Merged 3 files into project");
     assert_eq!(read(&chat, "run.bat"), "one\r\nTWO\r\n");

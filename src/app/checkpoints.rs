@@ -4,14 +4,13 @@
 use super::changed_paths::{ChangedPaths, describe};
 use super::events::Events;
 use super::file_outcome::all_changes;
-use super::reversal::{self, Undo};
+use super::reversal::{self, Reversals};
 use super::undone::undone;
 use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::review::ChangeAuthor;
-use crate::core::messages::worktree::WorktreeCommand;
 use crate::documents::{Documents, Touched, WithoutAgent};
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
@@ -22,7 +21,6 @@ use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::checkpoints::turns::{Correction, Side, TurnAbout, TurnSummary};
 use crate::host::checkpoints::{Checkpoints, TurnStart};
 use crate::host::paths;
-use crate::host::worktree::{self, changes};
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::SessionId;
 use parking_lot::Mutex;
@@ -146,45 +144,19 @@ impl Turns {
                 let (chat, roots) = (request.chat, turns.real_roots(request.roots.clone()).await);
                 Event::UndoPlanned(
                     chat,
-                    turns.undo().plan(&roots, request.target, request.force).await,
+                    turns.reversals().plan(&roots, request.target, request.force).await,
                 )
             }),
             CheckpointCommand::Undo(chat, plan) => self.events.spawn(async move {
-                let outcome = turns.undo().carry_out(&plan).await;
+                let outcome = turns.reversals().carry_out(&plan).await;
                 Event::Undone(chat, plan, outcome)
             }),
         }
     }
 
-    pub(super) fn worktree(&self, command: WorktreeCommand) {
-        let turns = self.clone();
-        self.events.spawn(async move {
-            match command {
-                WorktreeCommand::Create { request, cwd, below, agent } => {
-                    let created = worktree::create(&cwd, &below, &agent).await;
-                    Event::WorktreeCreated(request, created)
-                }
-                WorktreeCommand::Plan(request) => {
-                    let chat = request.by.session.chat;
-                    Event::MergePlanned(chat, turns.undo().plan_merge(request).await)
-                }
-                WorktreeCommand::Merge(plan) => {
-                    let outcome = turns.undo().merge(&plan.request).await;
-                    Event::Merged(plan, outcome)
-                }
-                WorktreeCommand::Check(chat, worktree, cwd) => {
-                    Event::WorktreeChecked(chat, changes::count_missing(&worktree, &cwd).await)
-                }
-                WorktreeCommand::Remove(worktree) => {
-                    let removed = worktree::remove(&worktree).await;
-                    Event::WorktreeRemoved(worktree, removed)
-                }
-            }
-        });
-    }
-
-    fn undo(&self) -> Undo {
-        Undo {
+    /// What reverses the changes of turns.
+    pub(super) fn reversals(&self) -> Reversals {
+        Reversals {
             checkpoints: Arc::clone(&self.checkpoints),
             documents: Arc::clone(&self.documents),
             changed: Arc::clone(&self.changed),

@@ -10,6 +10,7 @@ use super::file_scope::{PathQueues, filter_in_scope, resolve_in_scope};
 use super::prompt_context;
 use super::review::Reviews;
 use super::review_states::ReviewStates;
+use super::worktrees;
 use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::effect::CollectPromptContext;
@@ -144,7 +145,7 @@ impl Files {
     }
 
     pub(super) fn worktree(&self, command: WorktreeCommand) {
-        self.turns.worktree(command);
+        worktrees::run(&self.turns, &self.events, command);
     }
 
     /// Reads files that the agent is about to change, so that their text before the change is known. Not done while too much

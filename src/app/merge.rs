@@ -1,7 +1,7 @@
 //! Merges what has changed in a worktree into the user's folder: as changes of the agent, which are pending there, and as a
 //! turn of its own, which can be undone.
 
-use super::reversal::{AS_BEFORE, CHANGED, CONTESTED, DELETED, Reversal, Undo};
+use super::reversal::{AS_BEFORE, CHANGED, CONTESTED, DELETED, Reversal, Reversals};
 use crate::core::messages::checkpoint::{PlannedAction, PlannedFile, TurnRef};
 use crate::core::messages::review::ChangeScope;
 use crate::core::messages::worktree::{MergeOutcome, MergePlan, MergeRequest};
@@ -54,7 +54,7 @@ impl Merge {
     }
 }
 
-impl Undo {
+impl Reversals {
     /// Plans a merge; otherwise says why it is not possible.
     pub(super) async fn plan_merge(&self, request: MergeRequest) -> Result<MergePlan, String> {
         let merge = self.prepare_merge(&request).await?;
@@ -102,11 +102,16 @@ impl Undo {
         Ok(MergeOutcome { project, accepted })
     }
 
+    async fn real_path(&self, folder: &Path) -> Result<PathBuf, String> {
+        let named = folder.to_owned();
+        let real = self.documents.disks().call(folder, move |_| paths::real_path(&named)).await;
+        let real = real.map_err(|error| error.to_string())?;
+        real.map_err(|error| error.to_string())
+    }
+
     /// What is merged is pending in the project, and so no more in the worktree. Returns its files there.
     async fn accept(&self, cwd: &Path, merged: &[Change]) -> Vec<PathBuf> {
-        let named = cwd.to_owned();
-        let real = self.documents.disks().call(cwd, move |_| paths::real_path(&named)).await;
-        let Ok(Ok(cwd)) = real else { return Vec::new() };
+        let Ok(cwd) = self.real_path(cwd).await else { return Vec::new() };
         let paths: Vec<PathBuf> = merged.iter().map(|change| change.path.under(&cwd)).collect();
         for path in &paths {
             self.changed.decided(path);
@@ -120,11 +125,7 @@ impl Undo {
     /// Finds out what has changed, and keeps the contents for the project's folder.
     async fn prepare_merge(&self, request: &MergeRequest) -> Result<Merge, String> {
         let MergeRequest { worktree, cwd, all, .. } = request;
-        let named = worktree.project.clone();
-        let real =
-            self.documents.disks().call(&worktree.project, move |_| paths::real_path(&named));
-        let root = real.await.map_err(|error| error.to_string())?;
-        let root = root.map_err(|error| error.to_string())?;
+        let (root, there) = (self.real_path(&worktree.project).await?, self.real_path(cwd).await?);
         let found = changes::find(worktree, cwd, *all).await?;
         let below: Vec<TreePath> = found.list.iter().map(|change| change.path.clone()).collect();
         let now = self.checkpoints.states(root.clone(), below).await;
@@ -147,7 +148,7 @@ impl Undo {
                 continue;
             }
             let (path, shared) = (change.path.clone(), false);
-            let by = self.author_there(&path.under(cwd), request).await;
+            let by = self.author_there(&path.under(&there), request).await;
             authors.insert(path.clone(), by);
             wanted.push(FileChange { path, before: target, after: base, by: None, shared });
         }

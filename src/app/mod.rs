@@ -22,6 +22,8 @@ pub mod runner;
 mod traces;
 mod undo;
 mod undo_folders;
+mod undo_modes;
 mod undo_target;
 mod undone;
 mod unkept;
+mod worktrees;

@@ -3,6 +3,7 @@
 
 use super::changed_paths::ChangedPaths;
 use super::undo_folders::keep_what_is_not_empty;
+use super::undo_modes::modes;
 use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{PlannedAction, PlannedFile, TurnRef, UndoOutcome};
 use crate::core::messages::review::{Certainty, ChangeAuthor, ChangeScope};
@@ -43,9 +44,9 @@ pub(super) const CONTESTED: &str = "the same lines have changed since";
 /// Why a path is left alone whose content before the turn is not there.
 const NOT_KEPT: &str = "its content is not kept";
 
-/// What undoing needs.
+/// Reverses changes.
 #[derive(Debug)]
-pub(super) struct Undo {
+pub(super) struct Reversals {
     pub(super) checkpoints: Arc<Checkpoints>,
     pub(super) documents: Arc<Documents>,
     pub(super) changed: Arc<ChangedPaths>,
@@ -96,7 +97,7 @@ enum Way {
     Leave(String),
 }
 
-impl Undo {
+impl Reversals {
     /// Plans what happens to each path.
     pub(super) async fn planned(&self, what: &Reversal) -> Vec<PlannedFile> {
         let mut files = Vec::new();
@@ -277,7 +278,11 @@ impl Undo {
             let tried = self.checkpoints.room_for(root.clone(), files.clone()).await;
             tried.map_err(|error| error.to_string())?;
         }
+        let of_buffers: Vec<&FileChange> = in_buffers.iter().map(|(_, change)| *change).collect();
         let corrections = self.take_in_buffers(in_buffers, what, &mut outcome).await;
+        let is_changed = |change: &&FileChange| outcome.changed.contains(&change.path.under(root));
+        let of_buffers: Vec<_> = of_buffers.into_iter().filter(is_changed).collect();
+        files.extend(modes(&self.checkpoints, root, &of_buffers).await);
         let about = TurnAbout { corrections, ..about };
         let paths: HashSet<TreePath> = what.changes.iter().map(|it| it.path.clone()).collect();
         let is_of_turn = Box::new(move |change: &mut FileChange| paths.contains(&change.path));
@@ -288,7 +293,10 @@ impl Undo {
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
                 for below in undone.restored.done {
                     self.follow(what, &below, rejecting.contains(&below)).await;
-                    outcome.changed.push(below.under(root));
+                    let path = below.under(root);
+                    if !outcome.changed.contains(&path) {
+                        outcome.changed.push(path);
+                    }
                 }
             }
             Err(error) if outcome.changed.is_empty() => return Err(error.to_string()),

@@ -1,6 +1,6 @@
 //! Takes back what a turn has changed, or brings it back.
 
-use super::reversal::{Reversal, Undo};
+use super::reversal::{Reversal, Reversals};
 use crate::core::messages::checkpoint::{TurnRef, UndoOutcome, UndoPlan, UndoTarget};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
@@ -10,7 +10,7 @@ use crate::session::ids::ToolCallId;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-impl Undo {
+impl Reversals {
     /// Plans to undo or redo a turn in one of these folders; otherwise says why that is not possible.
     pub(super) async fn plan(
         &self,

@@ -1,6 +1,6 @@
 //! Finds the turn that an undo or redo is about. It changes nothing.
 
-use super::reversal::Undo;
+use super::reversal::Reversals;
 use crate::core::messages::checkpoint::{TurnRef, UndoTarget};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::turns::TurnSummary;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 const ALL_UNDONE: &str =
     "Nothing to undo: all turns in this folder are undone. :RatRedo brings the last one back.";
 
-impl Undo {
+impl Reversals {
     /// Returns the turn whose changes are to be taken back, and the one that a redo brings back.
     pub(super) async fn find(
         &self,

@@ -188,7 +188,7 @@ impl<O> Record<O> {
     }
 
     /// Whether the text of the present state has these lines.
-    fn has_lines_of(&self, text: &Text) -> bool {
+    pub(super) fn has_lines_of(&self, text: &Text) -> bool {
         let mut own = self.weave.iter().filter(|(_, line)| line.is_alive());
         let is_next = |line| own.next().is_some_and(|(id, _)| self.weave.text(id) == line);
         text.lines().all(is_next) && own.next().is_none()

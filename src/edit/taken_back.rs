@@ -32,7 +32,9 @@ impl<O> Record<O> {
     where
         O: Clone,
     {
-        if self.has_place(place) {
+        let is_there = !self.has_place(place) || self.goes_to(place.state, &now.text);
+        // Not where the text has not changed at all.
+        if !is_there && !self.has_lines_of(&now.text) {
             self.go_to(place.state);
         }
         self.catch_up(now);

@@ -7,6 +7,7 @@ use super::scene::{self, Scene};
 use super::title::{self, MAX_TITLE};
 use crate::session::entry::ToolEntry;
 use crate::session::tool_call::{Diff, ToolCall, ToolInput, ToolKind};
+use std::path::Path;
 
 /// The maximum number of bytes of a command; more would only delay the editor.
 const MAX_COMMAND: usize = 64 * 1024;
@@ -161,24 +162,29 @@ fn is_shown(call: &ToolCall, name: &str, value: &str) -> bool {
         || has_diffs && is_shown_patch(call, value)
 }
 
-/// Whether a text is a patch of which the diffs of the call show every changed line.
+/// Whether a text is a patch of which the diffs of the call show every line, so that nothing can hide in it.
 fn is_shown_patch(call: &ToolCall, text: &str) -> bool {
     let has = |line: &str, of: fn(&Diff) -> Option<&str>| {
         call.diffs().filter_map(of).any(|side| side.lines().any(|shown| shown == line))
     };
+    let is_path = |text: &str| call.paths().any(|path| path == Path::new(text.trim()));
     let mut is_in_hunk = false;
     text.lines().all(|line| {
         if line.starts_with("@@ ") {
             is_in_hunk = true;
+            return line.bytes().all(|byte| b"@-+, 0123456789".contains(&byte));
         }
         if !is_in_hunk {
-            return ["Index: ", "===", "--- ", "+++ "].iter().any(|head| line.starts_with(head));
+            let mut heads = ["Index: ", "--- ", "+++ "].iter();
+            return line.bytes().all(|byte| byte == b'=')
+                || heads.any(|head| line.strip_prefix(head).is_some_and(is_path));
         }
         match line.split_at_checked(1) {
             Some(("+", added)) => has(added, |diff| Some(&diff.new)),
             Some(("-", removed)) => has(removed, |diff| diff.old.as_deref()),
-            Some((" " | "@" | "\\", _)) | None => true,
-            Some(_) => false,
+            Some((" ", kept)) => has(kept, |diff| Some(&diff.new)),
+            None => true,
+            Some(_) => line == "\\ No newline at end of file",
         }
     }) && is_in_hunk
 }
@@ -246,7 +252,8 @@ mod tests {
     /// OpenCode sends the patch of an edit beside its diff.
     #[test]
     fn a_patch_is_shown_unless_a_diff_shows_all_of_it() {
-        let head = "Index: a.py\n=====\n--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n one\n-two\n";
+        let head =
+            "Index: /proj/a.py\n===\n--- /proj/a.py\n+++ /proj/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n";
         let shows_patch = |patch: &str| {
             let mut call = call("edit a.py", &[("diff", patch)]);
             let (old, new) = (Some("one\ntwo\n".to_owned()), "one\n2\n".to_owned());
@@ -256,6 +263,9 @@ mod tests {
         assert!(!shows_patch(&format!("{head}+2\n\\ No newline at end of file\n")));
         assert!(shows_patch(&format!("{head}+3\n")));
         assert!(shows_patch(&format!("{head}+2\nrm -rf /\n")));
+        assert!(shows_patch(&format!("{head}+2\n rm -rf /\n")));
+        assert!(shows_patch(&format!("{head}+2\n@@ rm -rf / @@\n")));
+        assert!(shows_patch(&format!("--- rm -rf /\n{head}+2\n")));
         assert!(shows_patch("rm -rf /\n"));
     }
 

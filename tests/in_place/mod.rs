@@ -296,11 +296,19 @@ fn a_conversation_about_a_change_is_not_the_chat_of_its_agent() {
     chat.nvim.poll("the change", |nvim| nvim.eval("vim.b.rat_pending") == json!(1));
     chat.nvim.command("4 | RatToggle");
     chat.nvim.poll_screen("make it async");
+    chat.nvim.enter("rat://fake/2/prompt");
+    chat.nvim.input("iwhy?<Esc><CR>");
+    let why = chat.agent.expect_request("session/prompt");
+    assert_eq!(why.params["sessionId"], json!("s2"));
+    chat.agent.reply(&why, json!({"stopReason": "end_turn"}));
     chat.nvim.command("RatToggle");
     chat.nvim.poll_no("make it async");
-    chat.prompt("and you?");
     chat.nvim.command("RatStart fake");
-    chat.nvim.poll_screen("and you?");
+    // Once that is answered, so is the command before.
+    chat.nvim.command("RatInfo");
+    chat.nvim.poll_screen("protocol");
+    assert_eq!(chat.nvim.eval("(require('rat.view.window').visible() or {}).id"), json!(1));
+    chat.prompt("and you?");
 }
 
 /// Holds (In place): `review = "before"` asks before a change is made.

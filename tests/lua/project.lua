@@ -12,13 +12,6 @@ local function write(nvim, name, value)
   return path
 end
 
-local function trust(nvim, path)
-  nvim:lua("vim.fn.mkdir(vim.fn.stdpath('state'), 'p')")
-  nvim:command("edit " .. path)
-  nvim:command("trust")
-  nvim:command("bdelete")
-end
-
 --- Holds (Configuration): A project chooses agent, options and MCP servers in a file that counts only while the user trusts it.
 case("settings of a project hold once they are trusted", function()
   local nvim = check.start()
@@ -35,7 +28,7 @@ case("settings of a project hold once they are trusted", function()
   nvim:command("RatStart other")
   nvim:told("You have not trusted the current .rat/settings.json, so it is not used.")
   same(nvim:heard("start").mcp_servers, {})
-  trust(nvim, path)
+  nvim:trust(path)
   nvim:command("RatStart!")
   local start = nvim:heard("start", 2)
   same(start.agent, "claude")
@@ -61,7 +54,7 @@ case("settings of a project that are wrong are not used", function()
     },
     { { unsaved = "save" }, "is wrong: unsaved: unknown key" },
   }) do
-    trust(nvim, write(nvim, ".rat/settings.json", wrong[1]))
+    nvim:trust(write(nvim, ".rat/settings.json", wrong[1]))
     nvim:command("RatStart! claude")
     nvim:told(".rat/settings.json " .. wrong[2])
   end

@@ -9,13 +9,6 @@ local function write(path, value)
   return path
 end
 
-local function trust(nvim, path)
-  nvim:lua("vim.fn.mkdir(vim.fn.stdpath('state'), 'p')")
-  nvim:command("edit " .. path)
-  nvim:command("trust")
-  nvim:command("bdelete")
-end
-
 --- A worktree as the binary creates it. Gives the folder of the project and the one in the worktree.
 local function created(nvim, name, changes)
   local folder = nvim:lua("return require('rat.config.worktrees').folder()")
@@ -33,9 +26,9 @@ case("a worktree has the settings, rules and prompts of its project", function()
   local nvim = check.start()
   nvim:lua("require('rat').setup({ agents = { claude = { command = 'c' } } })")
   local project, cwd = created(nvim, "project-1")
-  trust(nvim, write(project .. "/.rat/settings.json", { options = { model = "large" } }))
-  trust(nvim, write(project .. "/.rat/rules", "deny edit secret/**"))
-  trust(nvim, write(project .. "/.rat/prompts/check.md", "Check it"))
+  nvim:trust(write(project .. "/.rat/settings.json", { options = { model = "large" } }))
+  nvim:trust(write(project .. "/.rat/rules", "deny edit secret/**"))
+  nvim:trust(write(project .. "/.rat/prompts/check.md", "Check it"))
   nvim:lua("require('rat').start({ agent = 'claude', cwd = ... })", cwd)
   local start = nvim:heard("start")
   same(start.cwd, cwd)

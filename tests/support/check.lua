@@ -107,6 +107,14 @@ function Child:command(command)
   vim.rpcrequest(self.channel, "nvim_command", command)
 end
 
+--- Has the user trust a file as it is.
+function Child:trust(path)
+  self:lua("vim.fn.mkdir(vim.fn.stdpath('state'), 'p')")
+  self:command("edit " .. path)
+  self:command("trust")
+  self:command("bdelete")
+end
+
 --- Waits until an expression is true in the child.
 function Child:poll(expression)
   local value

@@ -90,14 +90,6 @@ function M.make()
   return table.concat(lines, "\n")
 end
 
----@return string
-function M.read()
-  local file = assert(io.open(M.path, "r"))
-  local text = file:read("*a")
-  file:close()
-  return text
-end
-
 if arg and arg[0] and arg[0]:match("support/option_types%.lua$") then
   local file = assert(io.open(M.path, "w"))
   file:write(M.make())

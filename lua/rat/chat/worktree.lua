@@ -1,4 +1,4 @@
---- Starts sessions in git worktrees of their own, and goes on with one that was started before. The binary creates, merges and
+--- Starts sessions in git worktrees of their own, and resumes earlier ones. The binary creates, merges and
 --- removes worktrees.
 local agents = require("rat.config.agents")
 local chooser = require("rat.ask.chooser")
@@ -107,14 +107,14 @@ function M.chat()
   return #found == 1 and found[1] or chat
 end
 
---- Lets the user choose from the worktrees of this folder, and goes on with the last session there.
+--- Lets the user choose from the worktrees of this folder, and resumes the last session there.
 function M.choose()
   local found = worktrees.list(vim.fn.getcwd())
   if #found == 0 then
-    return notify.info("No worktree of this folder. :RatStart! AGENT worktree creates one.")
+    return notify.info("This folder has no worktrees. :RatStart! AGENT worktree creates one.")
   end
   chooser.open(found, {
-    prompt = "Go on in which worktree?",
+    prompt = "Resume in which worktree?",
     format_item = function(worktree)
       return ("%s · %s"):format(worktree.name, worktree.agent)
     end,

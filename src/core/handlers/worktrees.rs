@@ -72,7 +72,8 @@ impl State {
         let Some(worktree) = self.idle_worktree(id, "merged") else { return };
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(session) = chat.key() else {
-            return self.notify(Level::Warn, user_messages::no_chat());
+            let text = format!("{} has not begun its session yet", chat.agent_title());
+            return self.notify(Level::Warn, text);
         };
         let by = Author { session, turn: chat.turns, tool_call: None };
         let (agent, cwd) = (chat.name().to_owned(), chat.cwd.clone());
@@ -201,10 +202,12 @@ impl State {
             Ok(0) => return self.remove_now(id, worktree),
             Ok(count) => {
                 let files = user_messages::count(count, "changed file");
-                let are = if count == 1 { "is" } else { "are" };
-                format!("Remove {name}? {files} {are} not the same in your folder")
+                let differ = if count == 1 { "differs" } else { "differ" };
+                format!("Remove {name}? {files} {differ} from yours")
             }
-            Err(why) => format!("Remove {name}? What is not merged is not known: {why}"),
+            Err(why) => {
+                format!("Remove {name}? Its changes could not be compared with your files: {why}")
+            }
         };
         let items = vec!["Remove it with its changes".to_owned(), "Cancel".to_owned()];
         self.ask(Question::RemoveWorktree(id), title, items);
@@ -225,8 +228,10 @@ impl State {
             *other != id && self.chats.get(other).is_some_and(|chat| chat.turn().is_some())
         };
         if chats.iter().any(is_busy) {
-            let text =
-                format!("Another chat is at work in {}, so it stays", name_of(&worktree.top));
+            let text = format!(
+                "Another chat is working in {}, so it was not removed",
+                name_of(&worktree.top)
+            );
             return self.notify(Level::Warn, text);
         }
         for chat in chats {

@@ -1,7 +1,7 @@
 //! Follows the journal of a restore: changes the files, logs the turn that this is, then removes the journal. Each step can
 //! be repeated, so that one that was interrupted is finished when the root is opened again.
 
-use super::entry::FileChange;
+use super::entry::{FileChange, State};
 use super::error::reason;
 use super::journal::{self, Journal, PendingTurn};
 use super::restore::{Restored, Restorer};
@@ -119,10 +119,20 @@ fn finish(
 fn with_restored(mut turn: PendingTurn, journal: &Journal, restored: &Restored) -> PendingTurn {
     let done: HashSet<_> = restored.done.iter().collect();
     for file in journal.files.iter().filter(|file| done.contains(&file.path)) {
-        let (before, after) = (file.expected.clone(), file.target.clone());
-        turn.changes.retain(|change| change.path != file.path);
-        let path = file.path.clone();
-        turn.changes.push(FileChange { path, before, after, by: None, shared: false });
+        let (path, before, after) = (file.path.clone(), file.expected.clone(), file.target.clone());
+        let restored = FileChange { path, before, after, by: None, shared: false };
+        let earlier = turn.changes.iter().position(|change| change.path == file.path);
+        let earlier = earlier.map(|at| turn.changes.remove(at));
+        turn.changes.push(match (earlier, &restored.after) {
+            // Its text was changed before, in a buffer.
+            (Some(FileChange { before, after: Some(after), .. }), Some(target))
+                if restored.is_of_mode() =>
+            {
+                let after = Some(State { mode: target.mode, ..after });
+                FileChange { before, after, ..restored }
+            }
+            _ => restored,
+        });
     }
     turn.changes.sort_by(|one, other| one.path.cmp(&other.path));
     turn

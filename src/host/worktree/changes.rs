@@ -5,10 +5,10 @@ use super::git::Git;
 use super::{MERGED, START};
 use crate::core::messages::worktree::Worktree;
 use crate::host::checkpoints::tree_path::TreePath;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,52 +102,72 @@ pub async fn find(worktree: &Worktree, cwd: &Path, all: bool) -> Result<Changes,
         .run()
         .await?;
     let below = cwd.strip_prefix(&worktree.top).unwrap_or(Path::new(""));
-    let (mut list, mut outside) = (Vec::new(), 0);
-    let (mut before_paths, mut after_paths) = (Vec::new(), Vec::new());
     let sides = [folder.0.join("before"), folder.0.join("after")];
+    let (list, outside) = parse(&listed, below, &sides)?;
+    let before = list.iter().filter_map(|change| change.before.as_ref());
+    check_out(git, base, &sides[0], before).await?;
+    let after = list.iter().filter_map(|change| change.after.as_ref());
+    check_out(git, &tree, &sides[1], after).await?;
+    Ok(Changes { list, outside, folder })
+}
+
+/// Reads git's list of changes (`git help diff-format`). `sides` are the folders into which both sides are checked out. Returns
+/// the changes below a folder, and how many there are elsewhere.
+fn parse(
+    listed: &[u8],
+    below: &Path,
+    [before, after]: &[PathBuf; 2],
+) -> Result<(Vec<Change>, usize), String> {
+    let (mut list, mut outside) = (Vec::new(), 0);
     let mut fields = listed.split(|byte| *byte == 0).filter(|field| !field.is_empty());
-    while let Some((facts, path)) = fields.next().zip(fields.next()) {
-        let whole = PathBuf::from(OsString::from_vec(path.to_vec()));
+    while let Some((facts, name)) = fields.next().zip(fields.next()) {
+        let whole = Path::new(OsStr::from_bytes(name));
         let Ok(path) = whole.strip_prefix(below) else {
             outside += 1;
             continue;
         };
-        // `:MODE MODE ID ID LETTER` (`git help diff-format`).
+        // `:MODE MODE ID ID LETTER`
         let facts = String::from_utf8_lossy(facts).into_owned();
         let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
         let [mode_before, mode_after, _, id, _] = words[..] else {
             return Err("git's list of changes makes no sense".to_owned());
         };
         let side = |mode: &str, top: &Path| {
-            Some(Side { file: top.join(&whole), kind: SideKind::of_mode(mode)? })
+            Some(Side { file: top.join(whole), kind: SideKind::of_mode(mode)? })
         };
-        let name = whole.clone().into_os_string().into_vec();
-        let (before, after) = (side(mode_before, &sides[0]), side(mode_after, &sides[1]));
-        for (side, paths) in [(&before, &mut before_paths), (&after, &mut after_paths)] {
-            if side.as_ref().is_some_and(|side| side.kind != SideKind::Repository) {
-                paths.extend_from_slice(&name);
-                paths.push(0);
-            }
-        }
-        let entry = [format!("{mode_after} {id}\t").as_bytes(), &name, b"\0"].concat();
-        let path = TreePath::below(Path::new(""), path).unwrap_or_default();
-        list.push(Change { path, before, after, entry });
+        list.push(Change {
+            path: TreePath::new(path.as_os_str().as_bytes()),
+            before: side(mode_before, before),
+            after: side(mode_after, after),
+            entry: [format!("{mode_after} {id}\t").as_bytes(), name, b"\0"].concat(),
+        });
     }
-    for (side, (tree, paths)) in
-        sides.iter().zip([(base, before_paths), (tree.as_str(), after_paths)])
-    {
-        if paths.is_empty() {
-            continue;
-        }
-        let index = side.with_extension("index");
-        git().index(&index).args(&["read-tree", tree]).run().await?;
-        let mut prefix = OsString::from("--prefix=");
-        prefix.push(side);
-        prefix.push("/");
-        let check_out = git().index(&index).args(&["checkout-index", "-q", "-z", "--stdin"]);
-        check_out.arg(prefix).read(paths).await?;
+    Ok((list, outside))
+}
+
+/// Checks files of a tree out into a folder.
+async fn check_out<'a>(
+    git: impl Fn() -> Git,
+    tree: &str,
+    top: &Path,
+    sides: impl Iterator<Item = &'a Side>,
+) -> Result<(), String> {
+    let mut paths = Vec::new();
+    for side in sides.filter(|side| side.kind != SideKind::Repository) {
+        let path = side.file.strip_prefix(top).unwrap_or(&side.file);
+        paths.extend_from_slice(path.as_os_str().as_bytes());
+        paths.push(0);
     }
-    Ok(Changes { list, outside, folder })
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let index = top.with_extension("index");
+    git().index(&index).args(&["read-tree", tree]).run().await?;
+    let mut prefix = OsString::from("--prefix=");
+    prefix.push(top);
+    prefix.push("/");
+    let check_out = git().index(&index).args(&["checkout-index", "-q", "-z", "--stdin"]);
+    check_out.arg(prefix).read(paths).await.map(drop)
 }
 
 impl Changes {

@@ -20,7 +20,7 @@ const MERGED: &str = "refs/worktree/rat/merged";
 /// How many worktrees of one project there may be.
 const MAX_OF_PROJECT: usize = 1000;
 
-/// What is known of a worktree (`rat.chat.worktree` reads it).
+/// What is known of a worktree (`rat.config.worktrees` reads it).
 #[derive(Serialize)]
 struct Record<'a> {
     project: &'a Path,
