@@ -9,9 +9,11 @@ mod indent;
 mod merge;
 mod own;
 mod pending;
+mod ranges;
 mod rebase;
 mod record;
 mod reformat;
+mod replace;
 mod revision;
 mod taken_back;
 mod text;
@@ -26,9 +28,11 @@ pub use hunks::{Edit, Hunk, apply, diff, invert, refine};
 pub use indent::fit_indent;
 pub use merge::{Conflict, Merged, merge};
 pub use own::without_own;
+pub use ranges::{Position, PositionEncoding, RangeEdit, apply_ranges};
 pub use rebase::{Overlap, Spans, rebase, replay};
 pub use record::{
     Form, HunkId, Kept, PendingHunk, Place, Record, StepId, Turnover, UndoState, Version,
 };
+pub use replace::{ReplaceError, replace};
 pub use revision::{Revision, Snapshot};
 pub use text::{LineEnding, Shape, Text};
