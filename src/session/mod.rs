@@ -9,6 +9,7 @@ pub mod confinement;
 pub mod content;
 pub mod credentials;
 pub mod denial;
+pub mod editor_tool;
 pub mod elicitation;
 pub mod entry;
 pub mod fork;

@@ -22,6 +22,8 @@ pub mod review_page;
 pub mod rules;
 pub mod status;
 pub mod terminal;
+pub mod tools;
 pub mod trace;
 pub mod user;
+pub mod workbench;
 pub mod worktree;
