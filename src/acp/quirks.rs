@@ -1,9 +1,14 @@
 //! How real agents deviate from the protocol. This file holds facts and conversions only; what follows from a fact is
 //! decided in `core`.
 
-use crate::session::agent::Quirks;
+use crate::session::agent::{McpServersFor, Quirks};
 use crate::session::content::Content;
 use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolInput, ToolKind};
+
+/// How long agents wait for the answer to a call of an MCP server's tool, in seconds, where that is more than a minute. The names
+/// are parts of those in `agentInfo.name`.
+const TOOL_SECONDS: [(&str, u16); 4] =
+    [("claude", 300), ("gemini", 120), ("qwen", 120), ("codex", 110)];
 
 /// Returns the known quirks of an agent by its `agentInfo.name` (the answer to ACP `initialize`).
 pub fn of_agent(name: &str) -> Quirks {
@@ -14,6 +19,11 @@ pub fn of_agent(name: &str) -> Quirks {
         missing_file_reads_empty: is_gemini,
         model_reads_disk: is_gemini,
         writes_files_itself_too: name == "opencode",
+        mcp_servers: match name.as_str() {
+            "opencode" => McpServersFor::Folder,
+            _ => McpServersFor::Session,
+        },
+        tool_seconds: TOOL_SECONDS.iter().find(|(agent, _)| name.contains(agent)).map(|it| it.1),
     }
 }
 
@@ -103,7 +113,9 @@ mod tests {
         assert!(gemini.missing_file_reads_empty);
         assert!(gemini.model_reads_disk && of_agent("qwen-code").model_reads_disk);
         assert!(of_agent("OpenCode").writes_files_itself_too);
-        assert_eq!(of_agent("@agentclientprotocol/claude-agent-acp"), Quirks::default());
+        assert_eq!(of_agent("opencode").mcp_servers, McpServersFor::Folder);
+        let claude = of_agent("@agentclientprotocol/claude-agent-acp");
+        assert_eq!(claude, Quirks { tool_seconds: Some(300), ..Quirks::default() });
         assert_eq!(of_agent(""), Quirks::default());
     }
 

@@ -31,6 +31,8 @@ pub struct AgentOptions {
     pub env: BTreeMap<String, String>,
     /// The folder its sessions work in. Neovim chooses by it, because it knows the current window's folder.
     pub cwd: Option<String>,
+    /// Whether it is offered the editor's own tools; unset counts as true.
+    pub editor_tools: Option<bool>,
     /// MCP servers by name, in addition to those of all agents.
     #[serde(deserialize_with = "map_or_empty_list")]
     pub mcp_servers: BTreeMap<String, McpServerOptions>,
@@ -139,6 +141,7 @@ impl AgentOptions {
         self.ca_file = over.ca_file.or(self.ca_file);
         self.env.extend(over.env);
         self.cwd = over.cwd.or(self.cwd);
+        self.editor_tools = over.editor_tools.or(self.editor_tools);
         for (name, server) in over.mcp_servers {
             let own = self.mcp_servers.remove(&name).unwrap_or_default();
             self.mcp_servers.insert(name, own.overridden_by(server));

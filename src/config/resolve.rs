@@ -114,6 +114,7 @@ pub fn resolve(
         reconnect: reconnect.ok().flatten().unwrap_or(Reconnect::Now),
         on_cancel_timeout: cancel.ok().flatten(),
         env: agent.env.into_iter().collect(),
+        editor_tools: is_here && agent.editor_tools.unwrap_or(true),
         mcp_servers: servers.filter_map(|(name, server)| mcp_server(name, server, &find)).collect(),
         base_env: environment
             .into_iter()

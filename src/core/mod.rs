@@ -16,6 +16,7 @@ mod sent_review;
 mod session_list;
 mod size;
 mod terminals;
+mod tools;
 
 pub mod state;
 

@@ -14,11 +14,12 @@ use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::notice::Notice;
 use crate::core::messages::review::{ChangeScope, ReviewedFile};
 use crate::core::questions::Question;
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::review_updates::ReviewUpdates;
 use crate::core::sent_review::SentReview;
 use crate::core::session_list::SessionList;
 use crate::core::terminals::{AgentTerminal, TerminalBuffer};
+use crate::core::tools::EditorTools;
 use crate::session::author::ChatId;
 use crate::session::ids::{AgentName, SessionId, TerminalId};
 use crate::session::update::Update;
@@ -41,6 +42,8 @@ pub struct State {
     pub(super) answered_early: HashMap<RequestToken, ChatId>,
     /// Our calls that agents have not answered.
     pub(super) calls: HashMap<CallId, (CallOwner, ExpectedReply)>,
+    /// The editor's own tools, which agents call.
+    pub(super) tools: EditorTools,
     /// Commands that run for agents.
     pub(super) terminals: BTreeMap<TerminalId, AgentTerminal>,
     /// Terminal buffers that show such commands.
@@ -215,9 +218,12 @@ impl State {
     /// Answers a request. This is the only place an answer leaves.
     pub(super) fn respond(&mut self, token: RequestToken, answer: Answer) {
         if let Some(request) = self.requests.remove(&token) {
-            match request.agent {
-                Some(agent) => self.send_to_agent(agent, AgentCommand::Answer { token, answer }),
-                None => self.answer_placed(request.chat, &answer),
+            match request.by {
+                Requester::Agent(agent) => {
+                    self.send_to_agent(agent, AgentCommand::Answer { token, answer });
+                }
+                Requester::InPlace => self.answer_placed(request.chat, &answer),
+                Requester::Tool(call) => self.tool_step_done(call, token, answer),
             }
         }
         self.withdraw_questions(|question| question.is_being_made(token));

@@ -372,6 +372,7 @@ mod reconnect;
 mod reviews;
 mod sessions;
 mod terminals;
+mod tools;
 mod turn;
 mod world;
 

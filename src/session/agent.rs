@@ -29,6 +29,8 @@ pub struct AgentConfig {
     /// Neovim's environment without the variables that Neovim sets for itself, such as
     /// `VIMRUNTIME`.
     pub base_env: Vec<(String, String)>,
+    /// Whether it is offered the editor's own tools.
+    pub editor_tools: bool,
     /// MCP servers passed to every new session.
     pub mcp_servers: Vec<McpServer>,
     /// The authentication method to use without asking.
@@ -67,6 +69,7 @@ impl AgentConfig {
             on_cancel_timeout: None,
             env: Vec::new(),
             base_env: Vec::new(),
+            editor_tools: false,
             mcp_servers: Vec::new(),
             auth_method: None,
             options: Vec::new(),
@@ -332,6 +335,21 @@ pub struct Quirks {
     pub model_reads_disk: bool,
     /// After `fs/write_text_file` it also writes the file to disk itself, even after an error.
     pub writes_files_itself_too: bool,
+    /// For what it starts MCP servers.
+    pub mcp_servers: McpServersFor,
+    /// How long it waits for the answer to a call of an MCP server's tool, in seconds.
+    pub tool_seconds: Option<u16>,
+}
+
+/// For what an agent starts MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum McpServersFor {
+    /// For each session.
+    #[default]
+    Session,
+    /// For each folder: the server of a later session takes the place of an earlier one's of the same name, and gets the calls of
+    /// all.
+    Folder,
 }
 
 /// The capabilities of an agent (ACP `agentCapabilities`).

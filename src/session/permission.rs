@@ -40,6 +40,8 @@ pub enum DecidedBy {
     Provider,
     /// Rules of the user, as lines of text.
     Rules(Vec<String>),
+    /// The editor, of whose own tools it is one.
+    Editor,
 }
 
 impl DecidedBy {

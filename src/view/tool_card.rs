@@ -319,6 +319,7 @@ fn add_decision(
     let by = match &asked.by {
         DecidedBy::User => String::new(),
         DecidedBy::Provider => " · answered by your permission provider".to_owned(),
+        DecidedBy::Editor => " · a tool of Neovim".to_owned(),
         DecidedBy::Rules(lines) if lines.len() == 1 => format!(" · rule: {}", lines[0]),
         DecidedBy::Rules(lines) => format!(" · rules: {}", lines.join("; ")),
     };

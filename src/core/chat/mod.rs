@@ -16,6 +16,7 @@ use crate::core::messages::file_scope::{FileRules, FileScope};
 use crate::core::messages::ids::AgentId;
 use crate::core::messages::page::View;
 use crate::core::messages::policy::ReviewMode;
+use crate::core::tools::ToolAccess;
 use crate::session::agent::{AgentConfig, AgentInfo, OnCancelTimeout};
 use crate::session::author::{ChatId, SessionKey};
 use crate::session::ids::SessionId;
@@ -52,6 +53,8 @@ pub(super) struct Chat {
     pub directories: Vec<PathBuf>,
     /// Which files the agent may read and write, and how.
     pub access: FileAccess,
+    /// What its agent may do with the editor's own tools.
+    pub tools: ToolAccess,
     /// The running agent process; `None` after it has ended.
     pub agent: Option<AgentId>,
     /// The most recent agent process, so that `:RatTrace` still works after it has ended.
@@ -117,6 +120,7 @@ impl Chat {
             cwd,
             directories,
             access: FileAccess::default(),
+            tools: ToolAccess::default(),
             agent: None,
             last_agent: None,
             trace_filter: None,

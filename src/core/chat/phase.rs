@@ -32,6 +32,8 @@ pub(in crate::core) enum StartupStep {
     Initializing,
     /// The store, which looks up what is known about the session.
     FindingSession,
+    /// The server of the editor's own tools, which lets the agent call them.
+    GrantingTools,
     /// The reply to `session/new`, `session/load`, `session/resume` or `session/fork`.
     OpeningSession,
     /// The replies to this many configured options; the session is already open.
@@ -81,6 +83,7 @@ impl StartupStep {
             Self::Reconnecting => "waiting to connect again",
             Self::Initializing => "initializing",
             Self::FindingSession => "looking for the session",
+            Self::GrantingTools => "preparing the editor's tools",
             Self::OpeningSession => "opening a session",
             Self::SettingOptions(_) => "setting options",
             Self::LoggingIn { login, .. } => match login {

@@ -402,6 +402,7 @@ impl State {
         for token in unanswered {
             self.respond_early(token, super::files::ended());
         }
+        self.end_tool_calls(id);
         self.withdraw_questions(|question| question.chat() == id);
         self.count_questions();
         self.cut_turn_off(id, tools);
@@ -452,13 +453,8 @@ impl State {
         else {
             return;
         };
-        let timeout = connection.config.timeouts.request;
-        self.call_for(
-            CallOwner::Agent(agent),
-            Call::Close(session),
-            ExpectedReply::Ignored,
-            timeout,
-        );
+        let (owner, timeout) = (CallOwner::Agent(agent), connection.config.timeouts.request);
+        self.call_for(owner, Call::Close(session), ExpectedReply::Ignored, timeout);
     }
 
     /// Disconnects the chat from its agent. The agent is stopped if no other chat uses it; otherwise only the session
@@ -470,6 +466,7 @@ impl State {
         let Some(agent) = chat.agent.take() else { return };
         let (closes, timeout) =
             (chat.info.capabilities.has(Capability::Close), chat.config.timeouts.request);
+        self.leave_tools(id, agent);
         if self.chats_on(agent).is_empty() {
             self.calls.retain(|_, (owner, _)| *owner != CallOwner::Agent(agent));
             self.connections.remove(&agent);

@@ -40,6 +40,12 @@ impl State {
                 scope.rules.asked.push((ToolKind::Edit, file));
                 self.effects.extend(request.file.clone());
             }
+            Some(Effect::Query { query, scope, .. }) if !query.only_reads() => {
+                // What it would change is shown to the user first.
+                scope.rules.asked.push((ToolKind::Edit, file));
+                self.effects.extend(request.file.clone());
+            }
+            Some(Effect::Query { .. }) => self.ask_about_reading(id, token, file),
             Some(Effect::Read { path, scope, .. }) => {
                 if chat.has_allowed_call_for(path) {
                     scope.rules.asked.push((ToolKind::Read, file));

@@ -8,7 +8,7 @@ use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Answer;
 use crate::core::messages::elicitation::{ElicitationChoice, ElicitationUpdate, Scope};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::elicitation::{Action, Elicitation, ElicitationKind, FieldValue};
@@ -34,7 +34,8 @@ impl State {
                 None => return self.cancel_orphaned(agent, token),
             },
         };
-        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
+        self.requests
+            .insert(token, PendingRequest { by: Requester::Agent(agent), chat: id, file: None });
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let Elicitation { message, tool_call, wants } = elicitation;
@@ -65,8 +66,10 @@ impl State {
     /// Cancels an elicitation that belongs to a call which has ended.
     fn cancel_orphaned(&mut self, agent: AgentId, token: RequestToken) {
         if let Some(chat) = self.chats_on(agent).first() {
-            self.requests
-                .insert(token, PendingRequest { agent: Some(agent), chat: *chat, file: None });
+            self.requests.insert(
+                token,
+                PendingRequest { by: Requester::Agent(agent), chat: *chat, file: None },
+            );
         }
         self.respond(token, Answer::Elicitation(Action::Cancel));
     }

@@ -12,7 +12,7 @@ use crate::core::messages::files::FileOutcome;
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::policy::{Outside, WriteDirty};
 use crate::core::questions::Question;
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::author::{Author, SessionKey};
@@ -40,7 +40,7 @@ impl State {
         let (key, scope) = (SessionKey { chat: id, session: session.clone() }, chat.file_scope());
         let effect = match request {
             AgentRequest::Permission(request) => {
-                return self.permission_requested(id, agent, token, request);
+                return self.permission_requested(id, Requester::Agent(agent), token, request);
             }
             AgentRequest::Terminal(request) => {
                 return self.terminal_requested(id, agent, token, request);
@@ -59,7 +59,7 @@ impl State {
         };
         self.requests.insert(
             token,
-            PendingRequest { agent: Some(agent), chat: id, file: Some(effect.clone()) },
+            PendingRequest { by: Requester::Agent(agent), chat: id, file: Some(effect.clone()) },
         );
         self.effects.push(effect);
     }
@@ -71,8 +71,10 @@ impl State {
         session: &SessionId,
     ) {
         if let Some(chat) = self.chats_on(agent).first() {
-            self.requests
-                .insert(token, PendingRequest { agent: Some(agent), chat: *chat, file: None });
+            self.requests.insert(
+                token,
+                PendingRequest { by: Requester::Agent(agent), chat: *chat, file: None },
+            );
         }
         let message = format!("there is no session {session} here");
         self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
@@ -148,6 +150,7 @@ impl State {
             FileOutcome::Denied { file, rule } => self.file_denied(id, token, &file, &rule),
             FileOutcome::Unsaved(path) => self.ask_about_dirty_buffer(id, token, &path),
             FileOutcome::Proposed(write) => self.ask_about_write(id, token, write),
+            FileOutcome::Edits(writes) => self.edits_prepared(token, writes),
             FileOutcome::Failed { code: NOT_FOUND, .. } if self.reads_missing_as_empty(token) => {
                 self.respond(token, Answer::Text(String::new()));
             }
@@ -328,7 +331,10 @@ impl State {
             else {
                 continue;
             };
-            if let Effect::Read { scope, .. } | Effect::Write { scope, .. } = &mut effect {
+            if let Effect::Read { scope, .. }
+            | Effect::Write { scope, .. }
+            | Effect::Query { scope, .. } = &mut effect
+            {
                 scope.clone_from(&now);
             }
             self.effects.push(effect);

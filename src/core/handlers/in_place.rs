@@ -11,7 +11,7 @@ use crate::core::messages::ids::RequestToken;
 use crate::core::messages::notice::Notice;
 use crate::core::messages::policy::{ReviewMode, WriteDirty};
 use crate::core::messages::user::{NewEdit, SessionTarget};
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::edit::fit_indent;
 use crate::session::author::{Author, ChatId};
@@ -207,7 +207,8 @@ impl State {
                 if let Some(turn) = chat.turn_mut() {
                     turn.placing = Placing::Running;
                 }
-                let request = PendingRequest { agent: None, chat: id, file: Some(effect.clone()) };
+                let request =
+                    PendingRequest { by: Requester::InPlace, chat: id, file: Some(effect.clone()) };
                 self.requests.insert(token, request);
                 self.effects.push(effect);
                 return true;
@@ -243,7 +244,8 @@ impl State {
 
     /// Tells the user why an answer's code could not be put in place. Returns whether it is about such a write.
     pub(super) fn placing_failed(&mut self, token: RequestToken, why: &str) -> bool {
-        let Some(request) = self.requests.get(&token).filter(|request| request.agent.is_none())
+        let Some(request) =
+            self.requests.get(&token).filter(|request| request.by == Requester::InPlace)
         else {
             return false;
         };

@@ -94,6 +94,7 @@ impl State {
         for rule in chat.access.rules.iter().filter(is_for_agent) {
             row("rule", &rule.to_string());
         }
+        row("editor tools", &chat.tools_in_words());
         for server in &chat.config.mcp_servers {
             let kind = match server {
                 McpServer::Stdio { .. } => "stdio",

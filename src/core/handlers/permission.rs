@@ -4,10 +4,10 @@ use crate::core::chat::Chat;
 use crate::core::chat::PendingPermission;
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
-use crate::core::messages::ids::{AgentId, RequestToken};
+use crate::core::messages::ids::RequestToken;
 use crate::core::messages::notice::Notice;
 use crate::core::messages::user::PermissionChoice;
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::entry::{Decision, PermissionEntry};
@@ -23,15 +23,15 @@ use std::path::Component;
 const CHOOSE: &str = "Choose an answer with :RatPermission.";
 
 impl State {
-    /// An agent requests permission. The request also updates its tool call, and may be the first message about it.
+    /// An agent requests permission, or needs it for a call of one of the editor's own tools. The request also updates its tool call, and may be the first message about it.
     pub(in crate::core) fn permission_requested(
         &mut self,
         id: ChatId,
-        agent: AgentId,
+        by: Requester,
         token: RequestToken,
         request: PermissionRequest,
     ) {
-        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
+        self.requests.insert(token, PendingRequest { by, chat: id, file: None });
         let number = self.next_id();
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
@@ -67,6 +67,8 @@ impl State {
         self.preload(id, &tool_call, &named);
         self.tell_permission_asked(id, number, title.unwrap_or_default());
         self.judge_waiting(id);
+        self.allow_own_tool(id, number);
+        self.tool_rows_changed(id);
     }
 
     pub(in crate::core) fn permission_answered(

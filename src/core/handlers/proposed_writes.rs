@@ -13,6 +13,7 @@ use crate::core::messages::page::PageId;
 use crate::core::messages::policy::ReviewMode;
 use crate::core::messages::review::{EditedDiff, ReviewAction};
 use crate::core::questions::{Attempt, Question};
+use crate::core::requests::Requester;
 use crate::core::state::State;
 use crate::edit::unified::{FileDiff, bounded};
 use crate::edit::{Text, diff};
@@ -301,7 +302,7 @@ impl State {
     /// Returns the answer to a write that was made.
     pub(super) fn answer_to_write(&self, token: RequestToken) -> Answer {
         // What the user has changed is told to the agent that waits for the answer.
-        let request = self.requests.get(&token).filter(|request| request.agent.is_some());
+        let request = self.requests.get(&token).filter(|request| request.by != Requester::InPlace);
         match request.and_then(|request| request.file.as_ref()) {
             Some(Effect::Write { consent: Consent::Edited { note, .. }, .. }) => {
                 Answer::Error { code: INTERNAL_ERROR, message: note.clone() }

@@ -65,6 +65,7 @@ impl State {
             .map(|why| format!("No rule decides: it is not clear what would run, since {why}."));
         chat.incoming_mut().leave_undecided(&waiting.tool_call, waiting.id, why);
         chat.redraw.status = true;
+        self.allow_own_tool(id, waiting.id);
     }
 
     /// Tells the agent and the user that a rule denies what the agent wants to do. What it tries again and again is shown once.

@@ -34,6 +34,10 @@ impl State {
         if chat.opening.waits_for_store {
             return self.enter_phase(id, Phase::Starting(StartupStep::FindingSession));
         }
+        if self.awaits_tools(id) {
+            return;
+        }
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         let can = chat.info.capabilities;
         let last = std::mem::take(&mut chat.opening.last);
         let can_go_on = can.has(Capability::Resume) || can.has(Capability::Load);
@@ -275,7 +279,7 @@ fn session_params(chat: &Chat) -> SessionParams {
         } else {
             Vec::new()
         },
-        mcp_servers: servers.cloned().collect(),
+        mcp_servers: servers.chain(&chat.tools.server).cloned().collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::core::messages::editor::EditorMessage;
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::ids::{AgentId, RequestToken};
 use crate::core::messages::terminal::{CommandSpec, TerminalCommand, TerminalEvent};
-use crate::core::requests::PendingRequest;
+use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::core::terminals::AgentTerminal;
 use crate::core::terminals::CommandState;
@@ -52,7 +52,8 @@ impl State {
         token: RequestToken,
         request: TerminalRequest,
     ) {
-        self.requests.insert(token, PendingRequest { agent: Some(agent), chat: id, file: None });
+        self.requests
+            .insert(token, PendingRequest { by: Requester::Agent(agent), chat: id, file: None });
         match request {
             TerminalRequest::Create(create) => self.create_terminal(id, token, create),
             TerminalRequest::Output(terminal) => self.terminal_output(id, token, &terminal),

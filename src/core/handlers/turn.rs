@@ -162,6 +162,7 @@ impl State {
         if self.place_answer(id, stop) {
             return;
         }
+        self.drop_late_tool_calls(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         // Some agents report `end_turn` for a cancelled turn.
@@ -383,6 +384,7 @@ impl State {
         chat.redraw.status = true;
         let is_in_turn = chat.turn().is_some();
         self.judge_waiting(id);
+        self.tool_rows_changed(id);
         // Replayed tool calls happened long ago.
         if replayed || !is_in_turn {
             return;

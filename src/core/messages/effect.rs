@@ -13,6 +13,7 @@ use crate::core::messages::review::{Comparison, Review, ReviewList};
 use crate::core::messages::review_page::ReviewDraft;
 use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalCommand;
+use crate::core::messages::tools::{Query, ToolsCommand};
 use crate::core::messages::trace::TraceTask;
 use crate::core::messages::worktree::WorktreeCommand;
 use crate::session::agent::AgentConfig;
@@ -68,6 +69,17 @@ pub enum Effect {
         repeats: bool,
         /// What the user has said to it.
         consent: Consent,
+        /// The files the agent may use.
+        scope: FileScope,
+    },
+    /// Ask the editor for what a call of one of its own tools needs. `Event::File` follows.
+    Query {
+        /// The request that waits for it.
+        token: RequestToken,
+        /// The session that calls.
+        session: SessionKey,
+        /// What to ask for.
+        query: Query,
         /// The files the agent may use.
         scope: FileScope,
     },
@@ -198,6 +210,8 @@ pub enum Effect {
     Checkpoint(CheckpointCommand),
     /// Do something with a worktree.
     Worktree(WorktreeCommand),
+    /// Do something with the server of the editor's own tools.
+    Tools(ToolsCommand),
     /// Watch loaded files in this scope, and no others, for changes on disk.
     Watch(FileScope),
     /// Set a timer. `Event::Timer` follows.

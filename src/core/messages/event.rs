@@ -14,6 +14,7 @@ use crate::core::messages::review::{
 use crate::core::messages::review_page::{ReviewPage, ReviewSection};
 use crate::core::messages::rules::ThenTell;
 use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::tools::{ToolCallToken, ToolsEvent};
 use crate::core::messages::trace::{TracePiece, TraceSaved};
 use crate::core::messages::user::UserAction;
 use crate::core::messages::worktree::{MergeOutcome, MergePlan, NewWorktree, Worktree};
@@ -114,6 +115,8 @@ pub enum Event {
     WorktreeChecked(ChatId, Result<usize, String>),
     /// A worktree was removed; otherwise why something of it is left.
     WorktreeRemoved(Arc<Worktree>, Result<(), String>),
+    /// The server of the editor's own tools reports something.
+    Tools(ToolsEvent),
     /// What is pending in all files, for a review.
     ChangesFound(ReviewList, Vec<ChangedFile>, Vec<ChangedState>),
     /// A piece of the page of a review; with the last one, what is in the whole page.
@@ -157,6 +160,10 @@ pub enum Timer {
     Reconnect(ChatId, u64),
     /// Whether the session of a chat has lasted since its agent was reached for the time with this number.
     Steady(ChatId, u64),
+    /// Whether the tool call of the session is known that this call of one of the editor's own tools is.
+    ToolRow(ToolCallToken),
+    /// Whether this call is answered. The second token is that of who waits for the answer.
+    ToolLimit(ToolCallToken, ToolCallToken),
     /// Telling the editor what has changed in the review since it was told last.
     ReviewUpdates,
 }

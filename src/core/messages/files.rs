@@ -125,6 +125,8 @@ pub enum FileOutcome {
     },
     /// Nothing was written: the user is asked first.
     Proposed(Box<ProposedWrite>),
+    /// Nothing was written: these are the writes that a call of one of the editor's own tools needs.
+    Edits(Vec<ProposedWrite>),
     /// Nothing was written: the write would also save the user's unsaved changes, and the user has chosen to be asked.
     Unsaved(PathBuf),
     /// The path is outside the agent's scope, so the user has to allow it first.

@@ -97,6 +97,8 @@ impl World {
                 | Effect::ComposeReview(_)
                 | Effect::Checkpoint(_)
                 | Effect::Worktree(_)
+                | Effect::Query { .. }
+                | Effect::Tools(_)
                 | Effect::KeepAsBase { .. }
                 | Effect::Forget(_)
                 | Effect::Preload { .. }

@@ -1,0 +1,352 @@
+//! Calls of the editor's own tools: whose they are, what they do step by step, and their answers, exactly one each.
+
+use super::files::cancelled;
+use crate::core::chat::Chat;
+use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::event::Timer;
+use crate::core::messages::file_scope::FileScope;
+use crate::core::messages::ids::RequestToken;
+use crate::core::messages::tools::{Query, ToolAnswer, ToolCallToken, ToolCalled, ToolsCommand};
+use crate::core::requests::{PendingRequest, Requester};
+use crate::core::state::State;
+use crate::core::tools::{Grant, RunningCall, Step};
+use crate::session::agent::McpServersFor;
+use crate::session::author::ChatId;
+use crate::session::editor_tool::own_name;
+use crate::session::ids::ToolCallId;
+use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
+use std::time::Duration;
+
+/// How long to wait for the tool call of the session that a call is: agents report the two by different ways.
+const ROW_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long agents wait for an answer at least, and how much earlier it has to be there.
+const LIMIT: u64 = 60;
+const MARGIN: u64 = 10;
+
+/// Whose a call is.
+struct Owner {
+    chat: ChatId,
+    row: Option<ToolCallId>,
+    is_unclear: bool,
+}
+
+impl State {
+    pub(in crate::core) fn tool_called(&mut self, called: ToolCalled) {
+        let ToolCalled { token, grant, request, input, tool_call } = called;
+        let Some(grant) = self.tools.grants.get(&grant).copied() else {
+            return self.answer_tool(token, ToolAnswer::error("this session has ended"));
+        };
+        let mut owner = None;
+        if let Some(id) = &tool_call {
+            owner = self.owner_by_id(grant, id);
+        }
+        let owner = owner.or_else(|| self.owner_by_rows(grant, request.name(), &input));
+        let Some(Owner { chat, row, is_unclear }) = owner.or_else(|| self.any_owner(grant)) else {
+            return self.answer_tool(token, ToolAnswer::error("this session has ended"));
+        };
+        if self.joins_call(chat, token, request.name(), &input) {
+            return;
+        }
+        let Some(of) = self.chats.get_mut(&chat) else { return };
+        *of.tools.calls.entry(request.name().to_owned()).or_default() += 1;
+        let needs_row = is_unclear || request.changes_files() || request.is_asked_first();
+        let waits = needs_row && row.is_none();
+        let call = RunningCall {
+            chat,
+            is_unclear,
+            request,
+            input,
+            row,
+            caller: Some(token),
+            step: Step::Row,
+        };
+        self.tools.calls.insert(token, call);
+        self.limit(token, token);
+        if waits {
+            let timer = Timer::ToolRow(token);
+            self.effects.push(Effect::Timer { timer, after: ROW_LIMIT });
+        } else {
+            self.begin_tool(token);
+        }
+    }
+
+    /// Finds the session that has this tool call.
+    fn owner_by_id(&self, grant: Grant, id: &ToolCallId) -> Option<Owner> {
+        let has_call = |chat: &&Chat| chat.incoming().find_tool(id).is_some();
+        let chat = self.callers(grant).find(has_call)?;
+        Some(Owner { chat: chat.id, row: Some(id.clone()), is_unclear: false })
+    }
+
+    /// Finds the session with the open tool call that a call is: that of the same tool, with the same arguments if they are known.
+    fn owner_by_rows(&self, grant: Grant, name: &str, input: &str) -> Option<Owner> {
+        let mut rows: Vec<(bool, &Chat, &ToolCallId)> = Vec::new();
+        for chat in self.callers(grant) {
+            let open = chat.incoming().tools().filter(|tool| tool.call.status.is_open());
+            let fitting = open.filter(|tool| is_call_of(&tool.call, name));
+            let free = fitting.filter(|tool| !self.is_taken(chat.id, &tool.call.id));
+            rows.extend(free.filter_map(|tool| {
+                let known = tool.call.input.as_ref();
+                let is_same = known.is_some_and(|known| known.json == input);
+                (is_same || known.is_none()).then_some((is_same, chat, &tool.call.id))
+            }));
+        }
+        // Those with other arguments are other calls, unless they are not known yet.
+        let is_known = rows.iter().any(|(is_same, ..)| *is_same);
+        rows.retain(|(is_same, ..)| *is_same || !is_known);
+        let (_, first, row) = *rows.first()?;
+        let own = rows.iter().find(|(_, chat, _)| Some(chat.id) == grant.chat);
+        let is_unclear = rows.iter().any(|(_, chat, _)| chat.id != first.id);
+        let (_, chat, row) = own.copied().unwrap_or((false, first, row));
+        Some(Owner { chat: chat.id, row: Some(row.clone()), is_unclear })
+    }
+
+    /// Takes the session that the caller was started for.
+    fn any_owner(&self, grant: Grant) -> Option<Owner> {
+        let mut callers = self.callers(grant);
+        let first = callers.next()?.id;
+        let is_unclear = callers.next().is_some();
+        let chat = grant.chat.filter(|id| self.chats.contains_key(id)).unwrap_or(first);
+        Some(Owner { chat, row: None, is_unclear })
+    }
+
+    /// Returns the chats whose sessions may be calling.
+    fn callers(&self, grant: Grant) -> impl Iterator<Item = &Chat> {
+        let Grant { agent, chat: own } = grant;
+        let on_agent = self.chats.values().filter(move |chat| chat.agent == Some(agent));
+        let shares = |chat: &Chat| chat.info.quirks.mcp_servers == McpServersFor::Folder;
+        on_agent.filter(move |chat| Some(chat.id) == own || shares(chat))
+    }
+
+    fn is_taken(&self, chat: ChatId, row: &ToolCallId) -> bool {
+        self.tools.calls.values().any(|call| call.chat == chat && call.row.as_ref() == Some(row))
+    }
+
+    /// Tool calls of a chat have changed: one may be that of a call that waits for it.
+    pub(super) fn tool_rows_changed(&mut self, id: ChatId) {
+        let agent = self.chats.get(&id).and_then(|chat| chat.agent);
+        let waits = |call: &RunningCall| matches!(call.step, Step::Row);
+        let waiting: Vec<_> =
+            self.tools.calls.iter().filter(|(_, it)| waits(it)).map(|(token, _)| *token).collect();
+        for token in waiting {
+            let Some(call) = self.tools.calls.get(&token) else { continue };
+            let of_call = self.chats.get(&call.chat).and_then(|chat| chat.agent);
+            let Some(agent) = agent.filter(|agent| of_call == Some(*agent)) else { continue };
+            let grant = Grant { agent, chat: Some(call.chat) };
+            let found = self.owner_by_rows(grant, call.request.name(), &call.input);
+            if let (Some(owner), Some(call)) = (found, self.tools.calls.get_mut(&token)) {
+                (call.chat, call.row, call.is_unclear) = (owner.chat, owner.row, owner.is_unclear);
+                self.begin_tool(token);
+            }
+        }
+    }
+
+    /// The tool call of a call has not come.
+    pub(in crate::core) fn tool_row_over(&mut self, token: ToolCallToken) {
+        if self.tools.calls.get(&token).is_some_and(|call| matches!(call.step, Step::Row)) {
+            self.begin_tool(token);
+        }
+    }
+
+    fn begin_tool(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get(&token) else { return };
+        let turn = self.chats.get(&call.chat).and_then(Chat::turn);
+        if turn.is_some_and(|turn| turn.cancelled) {
+            return self.tool_failed(token, &cancelled());
+        }
+        if call.request.is_asked_first() {
+            self.ask_consent(token, Vec::new());
+        } else {
+            self.run_query(token);
+        }
+    }
+
+    /// Asks the editor for what a call asks for.
+    pub(super) fn run_query(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        call.step = Step::Work;
+        let Some(chat) = self.chats.get(&call.chat) else { return };
+        let query = Query::Run(call.request.clone().in_folder(&chat.cwd));
+        self.query(token, query);
+    }
+
+    pub(super) fn query(&mut self, call: ToolCallToken, query: Query) {
+        let token = RequestToken::of_ours(self.next_id());
+        let Some(RunningCall { chat: id, is_unclear, .. }) = self.tools.calls.get(&call) else {
+            return;
+        };
+        let Some(chat) = self.chats.get(id) else { return };
+        let Some(session) = chat.key() else { return };
+        let mut scope = chat.file_scope();
+        if *is_unclear {
+            self.limit_to_all(*id, &mut scope);
+        }
+        let effect = Effect::Query { token, session, query, scope };
+        let by = Requester::Tool(call);
+        let request = PendingRequest { by, chat: *id, file: Some(effect.clone()) };
+        self.requests.insert(token, request);
+        self.effects.push(effect);
+    }
+
+    /// Leaves in a scope only what all sessions of the chat's agent may use.
+    fn limit_to_all(&self, id: ChatId, scope: &mut FileScope) {
+        let agent = self.chats.get(&id).and_then(|chat| chat.agent);
+        for other in self.chats.values().filter(|chat| chat.agent == agent && chat.id != id) {
+            let all = other.file_scope();
+            scope.roots.retain(|root| all.roots.contains(root));
+            scope.allowed.retain(|path| all.allowed.contains(path));
+        }
+    }
+
+    /// A step of a call has its answer.
+    pub(in crate::core) fn tool_step_done(
+        &mut self,
+        token: ToolCallToken,
+        request: RequestToken,
+        answer: Answer,
+    ) {
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        match (&mut call.step, answer) {
+            (Step::Consent(_), Answer::Permission(outcome)) => self.tool_decided(token, &outcome),
+            (Step::Writes(_), answer) => self.tool_write_done(token, request, answer),
+            (_, Answer::Text(text)) => {
+                self.finish_tool(token, ToolAnswer { text, is_error: false });
+            }
+            (_, answer) => self.tool_failed(token, &answer),
+        }
+    }
+
+    /// Ends a call by an error.
+    pub(super) fn tool_failed(&mut self, token: ToolCallToken, answer: &Answer) {
+        let why = match answer {
+            Answer::Error { message, .. } => message.clone(),
+            _ => "it did not work".to_owned(),
+        };
+        self.finish_tool(token, ToolAnswer::error(why));
+    }
+
+    /// A call is over.
+    pub(super) fn finish_tool(&mut self, token: ToolCallToken, answer: ToolAnswer) {
+        self.end_own_row(token, answer.is_error);
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        match call.caller {
+            Some(caller) => {
+                self.tools.calls.remove(&token);
+                self.answer_tool(caller, answer);
+            }
+            None => call.step = Step::Done(answer),
+        }
+    }
+
+    /// Ends the tool call that stands for a call which its agent did not report.
+    fn end_own_row(&mut self, token: ToolCallToken, is_error: bool) {
+        let Some(call) = self.tools.calls.get(&token) else { return };
+        let Some(row) = call.row.clone().filter(|row| *row == own_row(token)) else { return };
+        let Some(chat) = self.chats.get_mut(&call.chat) else { return };
+        let status = if is_error { ToolStatus::Failed } else { ToolStatus::Completed };
+        let patch = ToolCallPatch { status: Some(status), ..ToolCallPatch::default() };
+        chat.incoming_mut().tool(&row, patch);
+        chat.redraw.tool_calls.insert(row);
+    }
+
+    /// Answers a call. This is the only place where an answer leaves.
+    fn answer_tool(&mut self, caller: ToolCallToken, answer: ToolAnswer) {
+        self.effects.push(Effect::Tools(ToolsCommand::Answer(caller, answer)));
+    }
+
+    /// Sets the time until a caller has to be answered.
+    fn limit(&mut self, token: ToolCallToken, caller: ToolCallToken) {
+        let chat = self.tools.calls.get(&token).and_then(|call| self.chats.get(&call.chat));
+        let known = chat.and_then(|chat| chat.info.quirks.tool_seconds);
+        let after = Duration::from_secs(known.map_or(LIMIT, u64::from) - MARGIN);
+        self.effects.push(Effect::Timer { timer: Timer::ToolLimit(token, caller), after });
+    }
+
+    /// The caller would not wait any longer. What the user decides is given to the same call when it is made again.
+    pub(in crate::core) fn tool_limit_over(&mut self, token: ToolCallToken, caller: ToolCallToken) {
+        let call = self.tools.calls.get_mut(&token).filter(|it| it.caller == Some(caller));
+        let Some(call) = call else { return };
+        call.caller = None;
+        let why = match call.step {
+            Step::Consent(_) | Step::Writes(_) => {
+                "the user has not decided yet; make the same call again to wait for the decision"
+            }
+            _ => "it takes too long; make the same call again to wait for it",
+        };
+        self.answer_tool(caller, ToolAnswer::error(why));
+    }
+
+    /// Whether a call repeats one that could not be answered in time, and gets its answer.
+    fn joins_call(&mut self, chat: ChatId, caller: ToolCallToken, name: &str, input: &str) -> bool {
+        let is_same = |call: &RunningCall| {
+            call.caller.is_none()
+                && call.chat == chat
+                && call.request.name() == name
+                && call.input == input
+        };
+        let Some((token, call)) = self.tools.calls.iter_mut().find(|(_, call)| is_same(call))
+        else {
+            return false;
+        };
+        let token = *token;
+        call.caller = Some(caller);
+        if let Step::Done(answer) = &call.step {
+            let answer = answer.clone();
+            self.tools.calls.remove(&token);
+            self.answer_tool(caller, answer);
+        } else {
+            self.limit(token, caller);
+        }
+        true
+    }
+
+    /// Nobody waits for the answer to a call any more. A change that has begun is made all the same.
+    pub(in crate::core) fn tool_withdrawn(&mut self, caller: ToolCallToken) {
+        let found = self.tools.calls.iter_mut().find(|(_, call)| call.caller == Some(caller));
+        let Some((token, call)) = found.map(|(token, call)| (*token, call)) else { return };
+        call.caller = None;
+        let (id, asks) = (call.chat, matches!(call.step, Step::Consent(_)));
+        if asks {
+            self.withdraw_consent(id, token);
+        }
+        self.end_own_row(token, true);
+        let is_writing = |call: &RunningCall| matches!(call.step, Step::Writes(_) | Step::Check);
+        if !self.tools.calls.get(&token).is_some_and(is_writing) {
+            self.tools.calls.remove(&token);
+        }
+    }
+
+    /// Ends the calls of a session that is over.
+    pub(super) fn end_tool_calls(&mut self, id: ChatId) {
+        let ended = self.tools.calls.values().filter(|call| call.chat == id);
+        let callers: Vec<_> = ended.filter_map(|call| call.caller).collect();
+        self.tools.calls.retain(|_, call| call.chat != id);
+        for caller in callers {
+            self.answer_tool(caller, ToolAnswer::error("the session has ended"));
+        }
+    }
+
+    /// The turn of a chat is over, and with it the calls that would have been made again.
+    pub(super) fn drop_late_tool_calls(&mut self, id: ChatId) {
+        let is_late = |call: &RunningCall| call.chat == id && call.caller.is_none();
+        let late = self.tools.calls.iter().filter(|(_, call)| is_late(call));
+        for token in late.map(|(token, _)| *token).collect::<Vec<_>>() {
+            self.withdraw_consent(id, token);
+            self.end_own_row(token, true);
+            self.tools
+                .calls
+                .retain(|other, call| *other != token || matches!(call.step, Step::Writes(_)));
+        }
+    }
+}
+
+/// The tool call that stands for a call which its agent did not report.
+pub(super) fn own_row(token: ToolCallToken) -> ToolCallId {
+    format!("rat-tool-{}", token.0).as_str().into()
+}
+
+/// Whether a tool call is one of this tool of ours.
+pub(super) fn is_call_of(call: &ToolCall, name: &str) -> bool {
+    let names = call.name.as_deref().into_iter().chain([call.title.as_str()]);
+    names.filter_map(own_name).any(|own| own == name)
+}

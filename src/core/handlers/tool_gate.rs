@@ -1,0 +1,261 @@
+//! The gate of the editor's own tools: what would change something is shown to the user on a card, and done only if they, or
+//! their rules, allow it. Whether the agent asks, too, does not matter.
+
+use super::editor_tools::{is_call_of, own_row};
+use crate::core::chat::{Chat, PendingPermission, PermissionStage};
+use crate::core::messages::effect::{Answer, Effect};
+use crate::core::messages::files::ProposedWrite;
+use crate::core::messages::ids::RequestToken;
+use crate::core::messages::tools::{Query, ToolAnswer, ToolCallToken};
+use crate::core::requests::{PendingRequest, Requester};
+use crate::core::state::State;
+use crate::core::tools::{RunningCall, Step, Writing};
+use crate::core::user_messages::count;
+use crate::session::author::{Author, ChatId};
+use crate::session::editor_tool::{EditorTool, SERVER_NAME, ToolRequest};
+use crate::session::entry::ToolEntry;
+use crate::session::ids::ToolCallId;
+use crate::session::permission::{
+    DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
+};
+use crate::session::tool_call::{
+    Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
+};
+
+/// The ids of the options on a card.
+const ALLOW: &str = "allow";
+const ALLOW_TOOL: &str = "allow-tool";
+const REJECT: &str = "reject";
+
+impl State {
+    /// The writes that a call needs are known.
+    pub(super) fn edits_prepared(&mut self, request: RequestToken, writes: Vec<ProposedWrite>) {
+        let Some(PendingRequest { by: Requester::Tool(token), .. }) =
+            self.requests.remove(&request)
+        else {
+            return;
+        };
+        let writes: Vec<_> =
+            writes.into_iter().filter(|write| write.before != write.after).collect();
+        if writes.is_empty() {
+            let text = "nothing to change: the text is like that already";
+            return self.finish_tool(token, ToolAnswer { text: text.to_owned(), is_error: false });
+        }
+        self.ask_consent(token, writes);
+    }
+
+    /// Asks the user on a card whether a call may change something, unless that is decided already.
+    pub(super) fn ask_consent(&mut self, token: ToolCallToken, writes: Vec<ProposedWrite>) {
+        let request = RequestToken::of_ours(self.next_id());
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        let Some(chat) = self.chats.get(&call.chat) else { return };
+        if chat.has_consent(call) {
+            call.step = Step::Consent(writes);
+            return self.carry_out(token);
+        }
+        let row = call.row.clone().unwrap_or_else(|| own_row(token));
+        call.row = Some(row.clone());
+        let asked = chat.card(call, row, &writes);
+        call.step = Step::Consent(writes);
+        let id = call.chat;
+        self.permission_requested(id, Requester::Tool(token), request, asked);
+    }
+
+    /// The user, or a rule, has decided about a call.
+    pub(super) fn tool_decided(&mut self, token: ToolCallToken, outcome: &Outcome) {
+        let answer = match outcome {
+            Outcome::Selected(option) if option.as_str() == REJECT => {
+                "the user rejected this, and nothing was changed: ask what to do"
+            }
+            Outcome::Selected(option) => {
+                if option.as_str() == ALLOW_TOOL
+                    && let Some(call) = self.tools.calls.get(&token)
+                    && let Some(chat) = self.chats.get_mut(&call.chat)
+                {
+                    chat.tools.allowed.insert(call.request.name().to_owned());
+                }
+                return self.carry_out(token);
+            }
+            Outcome::Cancelled => "this was cancelled, and nothing was changed",
+        };
+        self.finish_tool(token, ToolAnswer::error(answer));
+    }
+
+    /// Does what was allowed.
+    fn carry_out(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        let Step::Consent(writes) = std::mem::replace(&mut call.step, Step::Work) else { return };
+        if writes.is_empty() {
+            return self.run_query(token);
+        }
+        let (id, row) = (call.chat, call.row.clone());
+        let mut writing = Writing::default();
+        let mut effects = Vec::new();
+        for write in writes {
+            let request = RequestToken::of_ours(self.next_id());
+            let Some(chat) = self.chats.get_mut(&id) else { return };
+            let Some(session) = chat.key() else { return };
+            let by = Author { session, turn: chat.turns, tool_call: row.clone() };
+            let mut effect = chat.write(request, by, write.path.clone(), write.after.content());
+            if let Effect::Write { base, repeats, .. } = &mut effect {
+                (*base, *repeats) = (Some(write.before.content()), false);
+            }
+            let by = Requester::Tool(token);
+            let pending = PendingRequest { by, chat: id, file: Some(effect.clone()) };
+            self.requests.insert(request, pending);
+            writing.open.insert(request, write.path);
+            effects.push(effect);
+        }
+        if let Some(call) = self.tools.calls.get_mut(&token) {
+            call.step = Step::Writes(writing);
+        }
+        self.effects.extend(effects);
+    }
+
+    /// One of the writes of a call is done.
+    pub(super) fn tool_write_done(
+        &mut self,
+        token: ToolCallToken,
+        request: RequestToken,
+        answer: Answer,
+    ) {
+        let Some(call) = self.tools.calls.get_mut(&token) else { return };
+        let Step::Writes(writing) = &mut call.step else { return };
+        let Some(path) = writing.open.remove(&request) else { return };
+        match answer {
+            Answer::Error { message, .. } => writing.failed.push((path, message)),
+            _ => writing.written.push(path),
+        }
+        if !writing.open.is_empty() {
+            return;
+        }
+        let Writing { mut written, mut failed, .. } = std::mem::take(writing);
+        written.sort();
+        failed.sort();
+        if written.is_empty() {
+            let why = failed.into_iter().map(|(_, why)| why).collect::<Vec<_>>().join("\n");
+            return self.finish_tool(token, ToolAnswer::error(why));
+        }
+        let query = Query::Check { request: call.request.clone(), written, failed };
+        call.step = Step::Check;
+        self.query(token, query);
+    }
+
+    /// Closes the card of a call that nobody waits for any more.
+    pub(super) fn withdraw_consent(&mut self, id: ChatId, token: ToolCallToken) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let is_of_call = |request: &RequestToken| {
+            self.requests.get(request).is_some_and(|it| it.by == Requester::Tool(token))
+        };
+        let mut waiting = chat.awaiting_user.permissions.iter();
+        let waiting = waiting.find(|waiting| is_of_call(&waiting.token)).cloned();
+        if let Some(waiting) = waiting {
+            self.close_permission(id, &waiting, None);
+        }
+    }
+
+    /// Allows what an agent asks for, unless a rule decides, if it is a call of a tool of ours: what that may do is decided when
+    /// it is called, where it is known what it would change.
+    pub(super) fn allow_own_tool(&mut self, id: ChatId, request: u64) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let mut waiting = chat.awaiting_user.permissions.iter();
+        let Some(waiting) = waiting.find(|waiting| waiting.id == request) else { return };
+        let request = self.requests.get(&waiting.token);
+        let is_agents = request.is_some_and(|it| matches!(it.by, Requester::Agent(_)));
+        let is_open = waiting.stage == PermissionStage::Provider;
+        if !is_agents || !is_open || !chat.is_own_tool(&waiting.tool_call) {
+            return;
+        }
+        let once = waiting.options.iter().find(|option| option.kind == OptionKind::AllowOnce);
+        let Some(option) = once.map(|option| option.id.clone()) else { return };
+        let waiting = PendingPermission { by: DecidedBy::Editor, ..waiting.clone() };
+        self.close_permission(id, &waiting, Some(option));
+    }
+}
+
+impl Chat {
+    /// Whether the user has allowed a call: this one, with these arguments, or all of its tool for the session.
+    fn has_consent(&self, call: &RunningCall) -> bool {
+        let is_same = |entry: &ToolEntry| {
+            let by_us = entry.asked.as_ref().is_some_and(|asked| asked.by == DecidedBy::Editor);
+            entry.is_allowed()
+                && !by_us
+                && entry.call.input.as_ref().is_some_and(|input| input.json == call.input)
+        };
+        let row = call.row.as_ref().and_then(|row| self.incoming().find_tool(row));
+        self.tools.allowed.contains(call.request.name()) || row.is_some_and(is_same)
+    }
+
+    /// Whether a tool call is one of a tool of ours.
+    fn is_own_tool(&self, call: &ToolCallId) -> bool {
+        let call = self.incoming().find_tool(call).map(|entry| &entry.call);
+        let mut all = EditorTool::ALL.into_iter();
+        self.tools.server.is_some()
+            && call.is_some_and(|call| all.any(|tool| is_call_of(call, tool.name())))
+    }
+
+    /// Returns the request for permission that is shown for a call.
+    fn card(
+        &self,
+        call: &RunningCall,
+        row: ToolCallId,
+        writes: &[ProposedWrite],
+    ) -> PermissionRequest {
+        let scene = self.scene();
+        let files = match writes {
+            [write] => scene.shorten(&write.path),
+            _ => count(writes.len(), "file"),
+        };
+        let title = match &call.request {
+            ToolRequest::Rename(place, name) => {
+                format!("Rename {} to {name} in {files}", place.symbol)
+            }
+            ToolRequest::CodeAction { title: Some(action), .. } => {
+                format!("Apply \"{action}\" in {files}")
+            }
+            ToolRequest::SetQuickfix(items) => {
+                format!("Show {} in the quickfix list", count(items.len(), "place"))
+            }
+            ToolRequest::Own { name, .. } => format!("Run your tool {name}"),
+            _ => format!("Edit {files}"),
+        };
+        let diff = |write: &ProposedWrite| {
+            ToolContent::Diff(Diff {
+                path: write.path.clone(),
+                old: write.exists.then(|| write.before.content()),
+                new: write.after.content(),
+            })
+        };
+        let location = |write: &ProposedWrite| Location { path: write.path.clone(), line: None };
+        let kind = if writes.is_empty() { ToolKind::Other } else { ToolKind::Edit };
+        let has_row = self.incoming().find_tool(&row).is_some();
+        let patch = ToolCallPatch {
+            title: Some(title),
+            name: (!has_row).then(|| format!("mcp__{SERVER_NAME}__{}", call.request.name())),
+            kind: Some(kind),
+            status: (!has_row).then_some(ToolStatus::InProgress),
+            content: Some(writes.iter().map(diff).collect()),
+            locations: Some(writes.iter().map(location).collect()),
+            // The diffs show it.
+            input: (!writes.is_empty())
+                .then(|| ToolInput { json: call.input.clone(), ..ToolInput::default() }),
+            ..ToolCallPatch::default()
+        };
+        let option = |id: &str, name: &str, kind| PermissionOption {
+            id: id.into(),
+            name: name.to_owned(),
+            kind,
+        };
+        let all = format!("Allow {} for this session", call.request.name());
+        PermissionRequest {
+            tool_call: row,
+            patch: Box::new(patch),
+            question: None,
+            options: vec![
+                option(ALLOW, "Allow", OptionKind::AllowOnce),
+                option(ALLOW_TOOL, &all, OptionKind::AllowAlways),
+                option(REJECT, "Reject", OptionKind::RejectOnce),
+            ],
+        }
+    }
+}
