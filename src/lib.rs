@@ -23,6 +23,7 @@ pub mod app;
 pub mod acp;
 pub mod documents;
 pub mod host;
+pub mod mcp;
 pub mod nvim;
 
 pub mod jsonrpc;

@@ -53,6 +53,9 @@ enum Command {
     /// Reports whether the configured agents can be started, for `:checkhealth rat`.
     #[command(hide = true)]
     CheckAgents,
+    /// Connects an agent with the tools of the Neovim that has started it. Agents run it.
+    #[command(hide = true)]
+    Mcp,
     /// Restricts what it may do, then becomes a program.
     #[command(hide = true)]
     Confine(confine::Policy),
@@ -63,6 +66,9 @@ enum Command {
         group: i32,
         /// The mark that all its processes have in their environment.
         mark: String,
+        /// The folder of a socket to remove if nobody listens there then.
+        #[arg(long)]
+        socket: Option<PathBuf>,
     },
 }
 
@@ -118,9 +124,14 @@ fn main() -> ExitCode {
         Some(Command::Replay { file }) => rat_nvim::replay::run(&file),
         Some(Command::Tour) => rat_nvim::tour::run(),
         Some(Command::Confine(policy)) => confine::run(policy),
+        Some(Command::Mcp) => rat_nvim::mcp::pipe::run(),
         Some(Command::CheckAgents) => check_agents(),
-        Some(Command::WatchGroup { group, mark }) => {
-            rat_nvim::process::watch::watch_group(group, &mark)
+        Some(Command::WatchGroup { group, mark, socket }) => {
+            let status = rat_nvim::process::watch::watch_group(group, &mark);
+            if let Some(folder) = socket {
+                rat_nvim::mcp::socket::remove_if_stale(&folder);
+            }
+            status
         }
     }
 }

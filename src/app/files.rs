@@ -10,6 +10,8 @@ use super::file_scope::{PathQueues, filter_in_scope, resolve_in_scope};
 use super::prompt_context;
 use super::review::Reviews;
 use super::review_states::ReviewStates;
+use super::tools::Tools;
+use super::workbench::{NoWorkbench, Workbench};
 use super::worktrees;
 use crate::core::messages::agent::INTERNAL_ERROR;
 use crate::core::messages::checkpoint::CheckpointCommand;
@@ -21,6 +23,7 @@ use crate::core::messages::files::{
 };
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::policy::Unsaved;
+use crate::core::messages::tools::Query;
 use crate::core::messages::worktree::WorktreeCommand;
 use crate::documents::editor::Editor;
 use crate::documents::watch::Watcher;
@@ -41,6 +44,7 @@ const WATCH_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     editor: Arc<dyn Editor>,
+    pub(super) workbench: Arc<dyn Workbench>,
     documents: Arc<Documents>,
     /// `None` if the system provides no file watching.
     watcher: Option<Arc<Mutex<Watcher>>>,
@@ -60,6 +64,7 @@ impl Files {
         checkpoints: Arc<Checkpoints>,
         events: Events,
     ) -> Self {
+        let workbench = Arc::new(NoWorkbench);
         let documents = Arc::new(Documents::new(Arc::clone(&editor)));
         let changed = Arc::new(ChangedPaths::default());
         let states = ReviewStates {
@@ -73,7 +78,18 @@ impl Files {
             .inspect_err(|error| tracing::error!(%error, "files on disk cannot be watched"))
             .ok();
         let (follow_lock, queues, backlog) = (Arc::default(), Arc::default(), Backlog::default());
-        Self { editor, documents, watcher, follow_lock, queues, backlog, turns, reviews, events }
+        Self {
+            editor,
+            workbench,
+            documents,
+            watcher,
+            follow_lock,
+            queues,
+            backlog,
+            turns,
+            reviews,
+            events,
+        }
     }
 
     pub(super) fn documents(&self) -> &Arc<Documents> {
@@ -138,6 +154,22 @@ impl Files {
             });
             Event::File { token, outcome }
         });
+    }
+
+    /// Asks the editor for what a call of one of its own tools needs.
+    pub(super) fn query(
+        &self,
+        token: RequestToken,
+        session: SessionKey,
+        query: Query,
+        scope: FileScope,
+    ) {
+        let tools = Tools {
+            documents: Arc::clone(&self.documents),
+            editor: Arc::clone(&self.editor),
+            workbench: Arc::clone(&self.workbench),
+        };
+        self.answer(token, async move { tools.answer(session, query, scope).await });
     }
 
     pub(super) fn checkpoint(&self, command: CheckpointCommand) {

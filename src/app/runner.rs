@@ -4,16 +4,19 @@ use super::events::Events;
 use super::files::Files;
 use super::judge;
 use super::traces::Traces;
+use super::workbench::Workbench;
 use crate::acp::Agents;
 use crate::core::messages::content::{ContentBytes, ExportOutcome, ExportTarget};
 use crate::core::messages::effect::{Effect, StoreCommand};
 use crate::core::messages::event::{Event, Timer};
+use crate::core::messages::tools::{ToolsCommand, ToolsEvent};
 use crate::documents::editor::Editor;
 use crate::documents::{Documents, ReadRequest, WriteRequest};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::export;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
+use crate::mcp::ToolServer;
 use crate::process::confine;
 use crate::session::author::ChatId;
 use crate::session::confinement::Confinement;
@@ -35,6 +38,8 @@ pub struct Runner {
     store: Arc<Store>,
     checkpoints: Arc<Checkpoints>,
     traces: Traces,
+    /// The server of the editor's own tools; `None` where there is no editor.
+    tools: Option<ToolServer>,
     events: Events,
 }
 
@@ -53,7 +58,15 @@ impl Runner {
         let checkpoints = Arc::new(checkpoints);
         let files = Files::new(editor, Arc::clone(&checkpoints), events.clone());
         let traces = Traces::new(events.clone());
-        Self { agents, terminals, files, store: Arc::new(store), checkpoints, traces, events }
+        let (store, tools) = (Arc::new(store), None);
+        Self { agents, terminals, files, store, checkpoints, traces, tools, events }
+    }
+
+    /// Offers agents the editor's own tools through this server. `workbench` is what they ask.
+    #[must_use]
+    pub fn with_tools(mut self, server: ToolServer, workbench: Arc<dyn Workbench>) -> Self {
+        self.files.workbench = workbench;
+        Self { tools: Some(server), ..self }
     }
 
     /// Returns the documents that effects read and change.
@@ -61,8 +74,11 @@ impl Runner {
         self.files.documents()
     }
 
-    /// Blocks until everything that was handed to the store is on disk.
+    /// Blocks until everything that was handed to the store is on disk, and removes the socket of the tools.
     pub fn flush(&self) {
+        if let Some(tools) = &self.tools {
+            tools.shutdown();
+        }
         self.store.flush();
         self.checkpoints.flush();
     }
@@ -86,6 +102,10 @@ impl Runner {
                 let request = WriteRequest { by, path, content, base, dirty, repeats, consent };
                 self.files.write(token, request, scope);
             }
+            Effect::Query { token, session, query, scope } => {
+                self.files.query(token, session, query, scope);
+            }
+            Effect::Tools(command) => self.run_tools(command),
             Effect::Checkpoint(command) => self.files.checkpoint(command),
             Effect::Worktree(command) => self.files.worktree(command),
             Effect::FollowDisk { chat, by, paths, unopened, scope } => {
@@ -140,6 +160,17 @@ impl Runner {
             }
             Effect::TraceMore(chat) => self.traces.more(chat),
             Effect::TraceClose(chat) => self.traces.close(chat),
+        }
+    }
+
+    fn run_tools(&self, command: ToolsCommand) {
+        match (&self.tools, command) {
+            (Some(server), command) => server.run(command),
+            (None, ToolsCommand::Grant(grant)) => {
+                let why = Err("there is no editor".to_owned());
+                self.events.send(Event::Tools(ToolsEvent::Granted(grant, why)));
+            }
+            (None, _) => {}
         }
     }
 

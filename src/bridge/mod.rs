@@ -8,6 +8,7 @@ mod pace;
 mod provider;
 mod start;
 mod terminate;
+mod workbench;
 
 use crate::acp::transport::any::AnyTransport;
 use crate::acp::transport::child::ChildProcesses;
@@ -15,6 +16,7 @@ use crate::acp::{Agents, Batch, GracePeriods};
 use crate::app::runner::Runner;
 use crate::core::messages::event::Event;
 use crate::core::messages::terminal::TerminalEvent;
+use crate::core::messages::tools::ToolsCommand;
 use crate::core::messages::user::UserAction;
 use crate::core::state::State;
 use crate::host::checkpoints::Checkpoints;
@@ -23,6 +25,7 @@ use crate::host::project_files::ProjectFiles;
 use crate::host::store::Store;
 use crate::host::terminals::Terminals;
 use crate::log::{self, Log};
+use crate::mcp::{ToolServer, socket};
 use crate::nvim::client::{Client, NvimError, NvimEvent};
 use crate::nvim::messages::applied::{FrameOutcome, read_frame_outcome};
 use crate::nvim::messages::calls::document;
@@ -47,6 +50,7 @@ use terminate::Terminate;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
+use workbench::NvimWorkbench;
 
 /// How long agents and commands get to exit after SIGTERM, while Neovim waits for us. Watchdogs kill what is left.
 const TERMINATE_GRACE: Duration = Duration::from_millis(100);
@@ -102,6 +106,8 @@ struct Bridge {
     runner: Runner,
     client: Client,
     providers: Providers,
+    workbench: NvimWorkbench,
+    tools: ToolServer,
     files: ProjectFiles,
     log: Option<Log>,
     from_nvim: mpsc::UnboundedReceiver<NvimEvent>,
@@ -127,7 +133,9 @@ impl Bridge {
         let (effects_sender, from_effects) = mpsc::unbounded_channel();
         let (frame_answer_sender, frame_answers) = mpsc::unbounded_channel();
         let client = Client::connect(reader, writer, nvim_sender);
+        let socket_folder = socket::new_folder();
         let watchdog = Watchdog::of_this_program()
+            .map(|watchdog| watchdog.removing_socket(&socket_folder))
             .inspect_err(|error| tracing::error!(%error, "processes have no watchdog"))
             .ok();
         let launcher = Launcher::of_this_program();
@@ -150,15 +158,20 @@ impl Bridge {
         if let Some(folder) = &folder {
             state.set_kept_rules(Store::read_rules(folder));
         }
+        let tools = ToolServer::new(effects_sender.clone(), socket_folder);
+        let workbench = NvimWorkbench::new(client.clone());
         let store = Store::open(folder, secrets);
         let editor = Arc::new(NvimEditor::new(client.clone()));
         let providers = editor.providers().clone();
-        let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender);
+        let runner = Runner::new(editor, agents, terminals, store, checkpoints, effects_sender)
+            .with_tools(tools.clone(), Arc::new(workbench.clone()));
         Ok(Self {
             state,
             runner,
             client,
             providers,
+            workbench,
+            tools,
             files: ProjectFiles::default(),
             log,
             from_nvim,
@@ -281,6 +294,8 @@ impl Bridge {
             Ok(LuaMessage::Provided { id, text, written }) => {
                 self.providers.answered(id, Provided { text, written });
             }
+            Ok(LuaMessage::Found(id, found)) => self.workbench.found(id, found),
+            Ok(LuaMessage::OfferTools(tools)) => self.tools.run(ToolsCommand::Offer(tools)),
             Ok(LuaMessage::Files { folder, typed }) => {
                 let query = completion::Query { folder, typed };
                 completion::answer(&self.files, self.client.clone(), query);

@@ -8,7 +8,7 @@ use super::watch;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, Command};
@@ -27,6 +27,13 @@ impl Watchdog {
     /// [`watch::watch_group`].
     pub fn of_this_program() -> std::io::Result<Self> {
         Ok(Self { program: program::running()?, args: vec!["watch-group".into()] })
+    }
+
+    /// Has the watchdog also remove what is left of a socket in this folder if this program is killed.
+    #[must_use]
+    pub fn removing_socket(mut self, folder: &Path) -> Self {
+        self.args.extend(["--socket".into(), folder.into()]);
+        self
     }
 
     fn spawn(&self, group: Pid, mark: &Mark) -> std::io::Result<Child> {

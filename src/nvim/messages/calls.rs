@@ -5,6 +5,7 @@ pub mod document;
 pub mod rpc;
 #[cfg(test)]
 mod tests;
+pub mod tools;
 
 #[cfg(test)]
 use schemars::JsonSchema;

@@ -11,6 +11,7 @@ mod session;
 pub mod start;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod undo;
 mod worktree;
 mod write;
@@ -18,7 +19,9 @@ mod write;
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::page;
 use crate::core::messages::review::Comparison;
+use crate::core::messages::tools::UserTool;
 use crate::core::messages::user::{QueueAction, UserAction, WorktreeAction};
+use crate::core::messages::workbench::Findings;
 use crate::nvim::value::{self, ReadError};
 use crate::session::author::ChatId;
 use rmpv::Value;
@@ -147,6 +150,10 @@ pub(in crate::nvim) enum FromLua {
     Provided(Provided),
     /// The user types the name of a file in a prompt.
     Files(Files),
+    /// Something was found for the editor's own tools, or not.
+    Found(tools::Found),
+    /// The user has added tools.
+    OfferTools(tools::OfferTools),
     /// Which events scripts listen to, after that has changed.
     Listen(listen::Listen),
     /// There was an error in Lua, which is to be logged.
@@ -185,6 +192,10 @@ pub enum LuaMessage {
         /// What they have typed so far.
         typed: String,
     },
+    /// What was found for the question with this number, or why there is no answer.
+    Found(u64, Result<Findings, String>),
+    /// The tools that the user has added.
+    OfferTools(Vec<UserTool>),
     /// Something has happened to a file's buffer (`lua/rat/document/track.lua`).
     Buffer(PathBuf, BufferEvent),
     /// An error in Lua, for the log.
@@ -284,6 +295,8 @@ impl FromLua {
             Self::Provided(Provided { id, text, written }) => {
                 return Ok(LuaMessage::Provided { id, text, written });
             }
+            Self::Found(found) => return Ok(found.into()),
+            Self::OfferTools(offer) => return Ok(offer.into()),
             Self::Files(Files { folder, typed }) => {
                 return Ok(LuaMessage::Files { folder, typed });
             }
@@ -292,9 +305,7 @@ impl FromLua {
                 return Ok(LuaMessage::Configure { log_level, provides });
             }
             Self::Problem(Problem { text }) => return Ok(LuaMessage::Problem(text)),
-            Self::Buffer(Buffer { kind, path }) => {
-                return Ok(LuaMessage::Buffer(path.into(), kind.into()));
-            }
+            Self::Buffer(change) => return Ok(change.into()),
         };
         Ok(LuaMessage::User(action))
     }
@@ -462,6 +473,12 @@ pub(in crate::nvim) enum Fact {
     Clean,
     /// Its text has changed while something is pending in it.
     Changed,
+}
+
+impl From<Buffer> for LuaMessage {
+    fn from(Buffer { kind, path }: Buffer) -> Self {
+        Self::Buffer(path.into(), kind.into())
+    }
 }
 
 impl From<Fact> for BufferEvent {

@@ -56,6 +56,7 @@ fn called() -> Group {
     let mut all = calls::rpc::schema();
     all.extend(calls::document::schema());
     all.extend(calls::completion::schema());
+    all.extend(calls::tools::schema());
     let mut group = Group::new("rat.call");
     for call in &all {
         group.add_call(&call.name, &call.arguments, &call.answer);

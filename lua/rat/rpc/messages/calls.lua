@@ -76,6 +76,18 @@
 ---@field bytes? string The bytes, if every character could be encoded.
 ---@field lacks? string Otherwise the first character that the encoding does not have; empty if it is unknown.
 
+--- A symbol in a file.
+---@class (exact) rat.call.Symbol
+---@field file string The file.
+---@field symbol string The symbol, as it stands in the text.
+---@field line? integer The line it is in; missing if that is not said.
+
+--- An entry of a quickfix list.
+---@class (exact) rat.call.Item
+---@field file string The file.
+---@field line integer The line.
+---@field text string What is there.
+
 --- A view that could not be drawn.
 ---@class (exact) rat.call.Undrawn
 ---@field chat integer The chat.

@@ -33,6 +33,7 @@
 ---@field ca_file? string A file with the certificates of authorities that `url` may have, besides those of the system.
 ---@field env? table<string, string> Variables to set in its environment.
 ---@field cwd? string The folder its sessions work in. Neovim chooses by it, because it knows the current window's folder.
+---@field editor_tools? boolean Whether it is offered the editor's own tools; unset counts as true.
 ---@field mcp_servers? table<string, rat.notify.McpServerOptions> MCP servers by name, in addition to those of all agents.
 ---@field options? table<string, string> What new sessions are set to, by an option's id, category or name.
 ---@field auth_method? string The authentication method to use without asking.
@@ -466,6 +467,49 @@
 ---@field folder string The folder of the session.
 ---@field typed string What they have typed behind the `@`.
 
+--- What was found for a question (`rat.tools.ask`).
+---@class (exact) rat.notify.Found
+---@field id integer The number of the question.
+---@field error? string Why there is no answer, in one line for an agent's model.
+---@field places? rat.notify.FoundPlace[] Places in files.
+---@field total? integer How many places there are, if not all of them are sent.
+---@field edits? rat.notify.FoundEdits[] The edits that a change needs, by file.
+---@field notes? string[] What to tell the model besides, a line or text each.
+
+--- A place in a file.
+---@class (exact) rat.notify.FoundPlace
+---@field path string The path of the file.
+---@field line integer The line, from 1; 0 if it is about the whole file.
+---@field text? string What is there, in one line. Missing: the line of the file.
+
+--- Edits of a file.
+---@class (exact) rat.notify.FoundEdits
+---@field path string The path of the file.
+---@field encoding rat.notify.PositionUnit How their positions count.
+---@field edits rat.notify.FoundEdit[] The edits.
+
+--- How the positions of a language server count.
+---@alias rat.notify.PositionUnit "utf-8"|"utf-16"|"utf-32"
+
+--- A replacement of a range (LSP `TextEdit`).
+---@class (exact) rat.notify.FoundEdit
+---@field line integer The line in which the range begins, from 0.
+---@field character integer The character at which it begins, from 0.
+---@field end_line integer The line in which it ends, from 0.
+---@field end_character integer The character at which it ends, from 0.
+---@field text string What replaces it.
+
+--- Tells which tools the user has added.
+---@class (exact) rat.notify.OfferTools
+---@field tools rat.notify.OwnTool[] All of them.
+
+--- A tool that the user has added.
+---@class (exact) rat.notify.OwnTool
+---@field name string Its name.
+---@field description string What it does.
+---@field input_schema string The JSON schema of its arguments, as JSON text.
+---@field read_only? boolean Whether it changes nothing.
+
 --- Tells which events are listened to. No others are sent.
 ---@class (exact) rat.notify.Listen
 ---@field events rat.notify.EventName[] All events that have a listener.
@@ -543,6 +587,8 @@
 ---@field configure rat.notify.Configure The connection was established, or the options have changed.
 ---@field provided rat.notify.Provided The user's provider of files has answered.
 ---@field files rat.notify.Files The user types the name of a file in a prompt.
+---@field found rat.notify.Found Something was found for the editor's own tools, or not.
+---@field offer_tools rat.notify.OfferTools The user has added tools.
 ---@field listen rat.notify.Listen Which events scripts listen to, after that has changed.
 ---@field problem rat.notify.Problem There was an error in Lua, which is to be logged.
 ---@field buffer rat.notify.Buffer Something has happened to the buffer of a file.
