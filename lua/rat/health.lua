@@ -121,11 +121,38 @@ local function check_files()
   health.info(("settings file: %s%s"):format(path, there and "" or " (not found, optional)"))
 end
 
+--- Tries what an agent starts for the editor's own tools.
+local function check_tools()
+  health.start("The editor's own tools")
+  if not config.get().editor_tools then
+    return health.info("switched off (`editor_tools = false`)")
+  elseif rpc.obstacle() then
+    return health.info("not tried, as the binary is missing")
+  end
+  local ask = vim.json.encode({ jsonrpc = "2.0", id = 1, method = "tools/list" })
+  local output, problem = run({ vim.fn.exepath(rpc.binary()), "mcp" }, ask .. "\n")
+  local ok, answer = pcall(vim.json.decode, output or "")
+  local tools = ok and type(answer) == "table" and vim.tbl_get(answer, "result", "tools") or nil
+  if not tools then
+    return health.error("`rat-nvim mcp` does not answer: " .. (problem or output or ""))
+  end
+  health.ok(("`rat-nvim mcp` answers, and offers %d tools"):format(#tools))
+  local clients = vim.tbl_map(function(client)
+    return client.name
+  end, vim.lsp.get_clients())
+  if #clients == 0 then
+    health.info("no language server is running, so that agents can only read and edit")
+  else
+    health.ok("language servers: " .. table.concat(clients, ", "))
+  end
+end
+
 --- Runs the checks.
 function M.check()
   check_neovim()
   check_binary()
   check_agents()
+  check_tools()
   check_files()
 end
 

@@ -69,6 +69,13 @@ function M.send(text, opts)
   end)
 end
 
+--- Adds a tool to those of the editor that agents can call, |rat.tool()|.
+---@param tool rat.OwnTool
+---@return boolean added
+function M.tool(tool)
+  return require("rat.tools.own").add(tool)
+end
+
 --- Adds a provider of context: what `@name` in a prompt stands for, |rat.context()|.
 ---@param provider rat.ContextProvider
 function M.context(provider)

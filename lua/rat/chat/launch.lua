@@ -77,6 +77,8 @@ local function start(name, opts, env)
   starting = rpc.request("start", request)
   if starting then
     agents.used(name)
+    -- From now on, it notes which language servers start.
+    require("rat.tools.servers")
   end
   if starting and opts.focus then
     open_early(name, request.cwd, opts)

@@ -1,5 +1,6 @@
 --- Sends prompts in their order, each once what it mentions has been collected. A prompt comes back if something that it
 --- mentions is missing.
+local after_turn = require("rat.tools.after_turn")
 local attachment = require("rat.context.attachment")
 local attachment_list = require("rat.chat.attachment_list")
 local config = require("rat.config")
@@ -166,7 +167,10 @@ function M.add(message)
     notify.info(text:format(table.concat(missing, ", ")))
   end
   message.given = vim.list_slice(message.attachments)
-  local entry = { message = message, found = {}, outstanding = #paths + #contexts, problems = {} }
+  local number = chat and chat.id
+  local tells_errors = number ~= nil and after_turn.has_changes(number)
+  local count = #paths + #contexts + (tells_errors and 1 or 0)
+  local entry = { message = message, found = {}, outstanding = count, problems = {} }
   outbox[#outbox + 1] = entry
   if chat and entry.outstanding > 0 then
     table.insert(chat.outgoing, message)
@@ -178,6 +182,11 @@ function M.add(message)
     if entry.outstanding == 0 then
       flush()
     end
+  end
+  if number and tells_errors then
+    after_turn.collect(number, function(attachments)
+      arrived(count, attachments)
+    end)
   end
   for i, one in ipairs(contexts) do
     resolve.mention(one, cwd, function(found)

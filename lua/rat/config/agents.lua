@@ -193,6 +193,9 @@ local function options_of(name, project, env)
   all("mcp_servers", here.mcp_servers or {})
   all("env", env)
   own.env_from = nil
+  if own.editor_tools == nil and not config.get().editor_tools then
+    own.editor_tools = false
+  end
   return own
 end
 

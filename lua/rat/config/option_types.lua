@@ -7,6 +7,8 @@
 ---@field settings_file? string A JSON file with `agent_servers` and `mcp_servers`, in the format of other clients. Unset: `rat.json` in `stdpath()` "config". See `rat-json`.
 ---@field registry_file? string A file on disk in the format of the ACP agent registry (`registry.json`), whose agents can then be started by their ids. Agents on npm and PyPI are run by `npx` and `uvx`.
 ---@field mcp_servers? table<string, rat.Options.McpServer> MCP servers to pass to every session.
+---@field editor_tools? boolean Whether agents get the editor's own tools, through an MCP server named `rat`. See `rat-editor-tools`.
+---@field diagnostics? "off"|"note" Whether a prompt tells the agent which errors its last turn has brought into the files that it changed. `note`: at most 20 of them, as language servers and linters report them; a prompt may wait five seconds for that. `off`: nothing.
 ---@field directories? string[] Folders outside the working folder that agents may read and write without asking.
 ---@field resume? "last"|"never" What `:RatStart` does when no chat is open. `last`: resume the session you used last in this folder, if the agent can. `never`: start a new one.
 ---@field unsaved? "note"|"embed"|"save"|"ask"|"ignore" What to do with unsaved changes when you send a prompt to an agent that reads files from disk. `note`: add a diff of them to the prompt (at most 16 KiB). `embed`: add the whole text. `save`: save the buffers first. `ask`: ask you. `ignore`: nothing. Unless this is `ignore`, a prompt also tells the agent what you or others changed in files it wrote, and what of its changes you accepted, rejected or undid.
@@ -36,6 +38,7 @@
 ---@field env? table<string, string> Environment variables to set, on top of Neovim's own.
 ---@field env_from? table<string, string[]> Environment variables that commands print when the agent starts, as in `{ ANTHROPIC_API_KEY = { "pass", "show", "anthropic" } }`. The values are kept nowhere.
 ---@field cwd? string The folder its sessions work in. Unset: `getcwd()` of the current window.
+---@field editor_tools? boolean Whether it gets the editor's own tools. Unset: `rat-option-editor_tools`.
 ---@field mcp_servers? table<string, rat.Options.McpServer> MCP servers for this agent, in addition to those for all agents.
 ---@field options? table<string, string> Options to set in new sessions: the id, category or name of an option (`mode`, `model`) and a value or its name, or `on` or `off`.
 ---@field auth_method? string The authentication method to use without asking.

@@ -81,6 +81,11 @@ local agent = {
     doc = "The folder its sessions work in. Unset: |getcwd()| of the current window.",
   },
   {
+    name = "editor_tools",
+    type = "boolean",
+    doc = "Whether it gets the editor's own tools. Unset: |rat-option-editor_tools|.",
+  },
+  {
     name = "mcp_servers",
     type = "map",
     items = { type = "table", fields = mcp_server },
@@ -209,6 +214,20 @@ return {
       items = { type = "table", fields = mcp_server },
       default = {},
       doc = "MCP servers to pass to every session.",
+    },
+    {
+      name = "editor_tools",
+      type = "boolean",
+      default = true,
+      doc = "Whether agents get the editor's own tools, through an MCP server named `rat`. See |rat-editor-tools|.",
+    },
+    {
+      name = "diagnostics",
+      type = "string",
+      choices = { "off", "note" },
+      doc = "Whether a prompt tells the agent which errors its last turn has brought into the files that it changed."
+        .. " `note`: at most 20 of them, as language servers and linters report them; a prompt may wait five"
+        .. " seconds for that. `off`: nothing.",
     },
     {
       name = "directories",

@@ -81,10 +81,22 @@ local function preserving_selection(buf, fn)
   end
 end
 
+---@type fun(buf: integer)[]
+local listeners = {}
+
+--- Calls a listener before a buffer is changed for an agent.
+---@param listener fun(buf: integer)
+function M.on_make(listener)
+  listeners[#listeners + 1] = listener
+end
+
 --- Makes edits, from the last to the first.
 ---@param buf integer
 ---@param edits rat.edits.Edit[] sorted, without overlap
 function M.make(buf, edits)
+  for _, listener in ipairs(listeners) do
+    listener(buf)
+  end
   preserving_selection(buf, function()
     for i = #edits, 1, -1 do
       local edit = edits[i]

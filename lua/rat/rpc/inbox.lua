@@ -70,6 +70,7 @@ function handlers.closed(payload)
     if chat.edit then
       require("rat.in_place").closed(chat)
     end
+    require("rat.tools.after_turn").closed(payload.chat)
     require("rat.chat").closed(chat)
   end
 end
@@ -91,6 +92,9 @@ function handlers.event(payload)
     end
   elseif chat and payload.name == "RatTurnStart" then
     require("rat.chat.clock").restart(chat)
+    require("rat.tools.after_turn").began(data.chat --[[@as integer]])
+  elseif chat and payload.name == "RatFileChanged" then
+    require("rat.tools.after_turn").changed(data.chat --[[@as integer]], data.path --[[@as string]])
   end
   notify.event(payload.name, data)
 end

@@ -1,0 +1,97 @@
+--- Loads files into buffers for language servers, as if the user had opened them, but without a window, a swap file or what
+--- filetype plugins do for typing. Once the user enters such a buffer, it is read again as usual.
+local paths = require("rat.document.paths")
+
+local api = vim.api
+local M = {}
+
+--- The largest file that is loaded, in bytes.
+local MOST_BYTES = 4 * 1024 * 1024
+
+--- Buffers that were loaded here and not entered since: when, and with which 'changedtick'.
+---@type table<integer, {at: integer, tick: integer}>
+local hidden = {}
+
+--- Reads a buffer again as usual when the user enters it.
+local function watch()
+  api.nvim_create_autocmd("BufEnter", {
+    group = api.nvim_create_augroup("rat_tools_files", {}),
+    desc = "rat: read a file as usual that was loaded for a language server",
+    callback = function(event)
+      local buf = event.buf
+      if not hidden[buf] or vim.fn.bufwinid(buf) < 0 then
+        return
+      end
+      hidden[buf] = nil
+      vim.schedule(function()
+        if not api.nvim_buf_is_valid(buf) or vim.bo[buf].modified then
+          return
+        end
+        vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
+        local win = vim.fn.bufwinid(buf)
+        if win >= 0 then
+          vim.bo[buf].swapfile = vim.go.swapfile
+          api.nvim_win_call(win, function()
+            pcall(vim.cmd.edit, { mods = { silent = true, emsg_silent = true } })
+          end)
+        end
+      end)
+    end,
+  })
+end
+
+---@param path string
+---@return integer? buf
+---@return string? problem
+local function load(path)
+  if next(hidden) == nil then
+    watch()
+  end
+  local buf = vim.fn.bufadd(path)
+  vim.bo[buf].swapfile = false
+  -- The filetype has to be set for language servers; what it sets up for typing takes too long.
+  vim.b[buf].did_ftplugin, vim.b[buf].did_indent = 1, 1
+  local ignored = vim.o.eventignore
+  vim.opt.eventignore:append({ "Syntax", "BufEnter", "BufWinEnter", "SwapExists" })
+  local ok, problem = pcall(vim.fn.bufload, buf)
+  vim.o.eventignore = ignored
+  if not ok or not api.nvim_buf_is_loaded(buf) then
+    return nil, ("it cannot be loaded: %s"):format(vim.split(tostring(problem), "\n")[1])
+  end
+  hidden[buf] = { at = vim.uv.now(), tick = api.nvim_buf_get_changedtick(buf) }
+  return buf
+end
+
+--- Finds the buffer of a file, or loads one.
+---@param path string real path
+---@return integer? buf
+---@return string? problem
+---@return boolean? is_new
+function M.buffer(path)
+  local buf = paths.find(path)
+  if buf then
+    return buf, nil, false
+  end
+  local facts = vim.uv.fs_stat(path)
+  if not facts then
+    return nil, ("%s does not exist"):format(path)
+  elseif facts.type ~= "file" then
+    return nil, ("%s is not a file"):format(path)
+  elseif facts.size > MOST_BYTES then
+    return nil, ("%s is too large for a language server"):format(path)
+  end
+  local loaded, problem = load(path)
+  if not loaded then
+    return nil, ("%s: %s"):format(path, problem)
+  end
+  return loaded, nil, true
+end
+
+--- Returns when a buffer was loaded here, and its 'changedtick' then. nil if the user has opened it.
+---@param buf integer
+---@return {at: integer, tick: integer}?
+function M.loaded(buf)
+  return hidden[buf]
+end
+
+return M
