@@ -162,8 +162,10 @@ fn an_agent_that_refuses_every_offer_is_given_up() {
 #[test]
 fn an_agent_of_release_0_1_1() {
     let servers = json!({"near": {"command": "cat"}, "far": {"url": "http://127.0.0.1:1/"}});
-    let mut chat =
-        Chat::builder().file("a.txt", "one\n").agent(json!({"mcp_servers": servers})).configure();
+    let mut chat = Chat::builder()
+        .file("a.txt", "one\n")
+        .agent(json!({"mcp_servers": servers, "editor_tools": false}))
+        .configure();
     let (nvim, agent) = (&mut chat.0, &mut chat.1);
     nvim.command("RatStart fake");
     agent.expect_start();

@@ -30,6 +30,7 @@ mod dialect_v2;
 mod dialects;
 mod documents;
 mod drawing;
+mod editor_tools;
 mod elicitation;
 mod elsewhere;
 mod export;

@@ -83,7 +83,7 @@ fn a_session_is_resumed_after_a_restart_with_what_was_said() {
 fn a_session_that_can_only_be_loaded_shows_what_the_agent_says_of_it() {
     let (mut nvim, mut agent) = after_a_restart(&can(true, &[]));
     let request = agent.expect_request("session/load");
-    assert_eq!(request.params["mcpServers"], json!([]));
+    assert_eq!(request.params["mcpServers"][0]["name"], json!("rat"));
     let user = json!({"type": "text", "text": "what I asked, replayed"});
     agent.update("s1", json!({"sessionUpdate": "user_message_chunk", "content": user}));
     let file = nvim.folder().file("project/replayed.txt", "as it is");

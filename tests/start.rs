@@ -37,7 +37,7 @@ fn initialize_says_who_we_are_and_promises_what_we_do() {
     assert_eq!(capabilities["fs"]["writeTextFile"], json!(true));
     assert_eq!(capabilities["terminal"], json!(true));
     assert_eq!(capabilities["_meta"], json!({"terminal_output": true}));
-    assert_eq!(agent.open("s1").params["mcpServers"], json!([]));
+    assert_eq!(agent.open("s1").params["mcpServers"][0]["name"], json!("rat"));
     nvim.poll_state("ready");
 }
 
@@ -85,7 +85,7 @@ fn mcp_servers_go_to_the_agents_that_can_reach_them() {
         let local = json!({"command": "sh", "args": ["-c", "true"], "env": {"A": "1"}});
         let (mut nvim, mut agent) = Chat::builder()
             .agent(json!({"mcp_servers": {"web": web}}))
-            .setup(json!({"mcp_servers": {"local": local}}))
+            .setup(json!({"mcp_servers": {"local": local}, "editor_tools": false}))
             .launch();
         agent.initialize(json!({"agentCapabilities": {"mcpCapabilities": {"http": http}}}));
         let servers = agent.open("s1").params["mcpServers"].clone();

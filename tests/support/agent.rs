@@ -41,6 +41,8 @@ pub struct Agent {
     process: Option<Process>,
     next_id: u64,
     traffic: Vec<String>,
+    /// The MCP servers of the session that was opened last.
+    pub mcp_servers: Json,
 }
 
 /// One running relay.
@@ -69,7 +71,15 @@ impl Agent {
         let path = folder.join(format!("agent{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let listener = UnixListener::bind(&path).expect("listen for an agent");
         listener.set_nonblocking(true).expect("a socket that can be asked");
-        Self { listener, path, screen, process: None, next_id: 0, traffic: Vec::new() }
+        Self {
+            listener,
+            path,
+            screen,
+            process: None,
+            next_id: 0,
+            traffic: Vec::new(),
+            mcp_servers: Json::Null,
+        }
     }
 
     /// The command line that starts it.
@@ -145,6 +155,9 @@ impl Agent {
     /// Waits for a request with this method. Other messages stay where they are.
     pub fn expect_request(&mut self, method: &str) -> Request {
         let message = self.expect_message(method, true);
+        if message["params"]["mcpServers"].is_array() {
+            self.mcp_servers = message["params"]["mcpServers"].clone();
+        }
         Request {
             id: message["id"].clone(),
             method: method.to_owned(),

@@ -1,0 +1,152 @@
+//! What changes something is allowed on a card.
+
+use serde_json::{Value as Json, json};
+
+use super::{answer_card, chat_with_tools, disk, edit};
+use crate::support::{Chat, Mcp};
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+/// Holds (Editor tools): An edit is shown on a card, merged with what the user types meanwhile, and one undo step.
+#[test]
+fn an_edit_waits_for_the_user() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    chat.nvim.command("edit a.txt");
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    chat.nvim.poll_screen("Edit a.txt");
+    assert!(!mcp.is_answered(call));
+    assert_eq!(disk(&chat, "a.txt"), TEXT);
+    chat.nvim.eval("vim.fn.setline(1, 'mine')");
+    answer_card(&mut chat, "RatAllow");
+    let told = mcp.expect_told(call);
+    assert!(!told.is_error, "{told:?}");
+    assert!(told.text.contains("changed"), "{told:?}");
+    let lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
+    assert_eq!(chat.nvim.eval(lines), json!(["mine", "two", "three", "FOUR", "five"]));
+    chat.nvim.command("undo");
+    assert_eq!(chat.nvim.eval(lines), json!(["mine", "two", "three", "four", "five"]));
+}
+
+/// Holds (Editor tools): What the user rejects is not done, and the agent is told so.
+#[test]
+fn a_rejected_edit_changes_nothing() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    answer_card(&mut chat, "RatDeny");
+    let told = mcp.expect_told(call);
+    assert!(told.is_error && told.text.contains("rejected"), "{told:?}");
+    assert_eq!(disk(&chat, "a.txt"), TEXT);
+}
+
+/// Holds (Editor tools): A tool that is allowed for the session is not asked about again in it.
+#[test]
+fn a_tool_is_allowed_for_the_session() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    chat.nvim.poll_screen("Allow edit_buffer for this session");
+    chat.nvim.let_time_pass();
+    chat.nvim.choose(2);
+    assert!(!mcp.expect_told(call).is_error);
+    let told = mcp.call("edit_buffer", edit(&chat, "a.txt", "one", "ONE"));
+    assert!(!told.is_error, "{told:?}");
+    assert!(disk(&chat, "a.txt").starts_with("ONE\n"));
+    // Another tool is.
+    let call = mcp.begin_call("quickfix", json!({"items": []}));
+    answer_card(&mut chat, "RatDeny");
+    assert!(mcp.expect_told(call).is_error);
+}
+
+/// Holds (Editor tools): Rules decide on what the tools change as on any edit.
+#[test]
+fn rules_allow_edits() {
+    let settings = json!({"permission": {"rules": ["allow edit src/"]}});
+    let mut chat = Chat::builder().file("src/a.txt", TEXT).setup(settings).in_turn();
+    let mut mcp = Mcp::start(&chat.agent.mcp_servers);
+    let told = mcp.call("edit_buffer", edit(&chat, "src/a.txt", "four", "FOUR"));
+    assert!(!told.is_error, "{told:?}");
+    chat.nvim.poll_screen("rule: allow edit src/");
+    assert!(disk(&chat, "src/a.txt").contains("FOUR"));
+}
+
+fn announced(chat: &Chat, name: &str, arguments: &Json) -> Json {
+    json!({
+        "toolCallId": "t1", "title": name, "kind": "other", "status": "pending", "rawInput": arguments,
+        "_chat": chat.session,
+    })
+}
+
+/// Holds (Editor tools): A card is on the tool call that the agent has announced, and what the agent asks about it is answered by us.
+#[test]
+fn the_card_is_on_the_agents_tool_call() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let arguments = edit(&chat, "a.txt", "four", "FOUR");
+    let call = announced(&chat, "mcp__rat__edit_buffer", &arguments);
+    chat.tool_call(call.clone());
+    let options = json!([
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]);
+    let params = json!({"toolCall": {"toolCallId": "t1"}, "options": options});
+    let asked = chat.request("session/request_permission", params);
+    assert_eq!(asked.unwrap()["outcome"]["optionId"], json!("yes"));
+    let call = mcp.begin_call("edit_buffer", arguments);
+    chat.nvim.poll_screen("Edit a.txt");
+    assert_eq!(disk(&chat, "a.txt"), TEXT, "our own answer does not count as that of the user");
+    answer_card(&mut chat, "RatAllow");
+    assert!(!mcp.expect_told(call).is_error);
+    let cards = chat.transcript().iter().filter(|line| line.contains("Edit a.txt")).count();
+    assert_eq!(cards, 1);
+}
+
+/// Holds (Editor tools): A request for permission that is not about one of the editor's tools is the user's to answer.
+#[test]
+fn other_requests_are_for_the_user() {
+    let (mut chat, _mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let call = json!({"toolCallId": "t1", "title": "mcp__rats__edit_buffer", "kind": "other"});
+    let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+    let pending = chat.ask_permission(call, options);
+    assert!(!chat.agent.is_answered(pending));
+    chat.nvim.command("RatCancel");
+    chat.answer(pending);
+}
+
+/// Holds (Editor tools): With a cancelled turn its cards are gone, and its calls are answered.
+#[test]
+fn a_cancelled_turn_ends_its_calls() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    chat.nvim.poll("a card", |nvim| nvim.waiting() > 0);
+    chat.nvim.command("RatCancel");
+    let told = mcp.expect_told(call);
+    assert!(told.is_error && told.text.contains("cancelled"), "{told:?}");
+    assert_eq!(disk(&chat, "a.txt"), TEXT);
+    let told = mcp.call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    assert!(told.is_error && told.text.contains("cancelled"), "{told:?}");
+}
+
+/// Holds (Editor tools): A call that its agent withdraws takes its card with it.
+#[test]
+fn a_withdrawn_call_takes_its_card_with_it() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    chat.nvim.poll("a card", |nvim| nvim.waiting() > 0);
+    let params = json!({"requestId": call});
+    mcp.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    chat.nvim.poll("no card", |nvim| nvim.waiting() == 0);
+    assert_eq!(mcp.request("ping", json!({}))["result"], json!({}));
+    assert!(!mcp.is_answered(call));
+    assert_eq!(disk(&chat, "a.txt"), TEXT);
+}
+
+/// Holds (Editor tools): With `review = "before"` an edit is asked about once, on its card.
+#[test]
+fn review_before_asks_once() {
+    let settings = json!({"review": "before"});
+    let mut chat = Chat::builder().file("a.txt", TEXT).setup(settings).in_turn();
+    let mut mcp = Mcp::start(&chat.agent.mcp_servers);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    answer_card(&mut chat, "RatAllow");
+    let told = mcp.expect_told(call);
+    assert!(!told.is_error, "{told:?}");
+    assert!(disk(&chat, "a.txt").contains("FOUR"));
+}

@@ -1,0 +1,44 @@
+//! Tools that the user adds.
+
+use serde_json::json;
+
+use super::{answer_card, chat_with_tools};
+
+/// Holds (Editor tools): A tool that the user adds is offered to running agents, asked about unless it only reads, and run.
+#[test]
+fn a_tool_of_the_user_is_called() {
+    let (mut chat, mut mcp) = chat_with_tools(&[]);
+    chat.nvim.lua(
+        r#"
+        local rat = require("rat")
+        rat.tool({
+          name = "weather", description = "Tells the weather.", read_only = true,
+          input_schema = { type = "object", properties = { place = { type = "string" } } },
+          run = function(input) return "sunny in " .. input.place end,
+        })
+        rat.tool({
+          name = "deploy", description = "Deploys it.",
+          run = function(_, answer) vim.schedule(function() answer("deployed") end) end,
+        })
+        rat.tool({ name = "broken", description = "Breaks.", read_only = true, run = function() error("no") end })
+        "#,
+        json!([]),
+    );
+    mcp.expect(|message| message["method"] == "notifications/tools/list_changed");
+    let mut names = Vec::new();
+    chat.nvim.poll("the tools", |_| {
+        let listed = mcp.request("tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+        names = tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
+        names.len() == 13
+    });
+    assert_eq!(names[10..], ["broken", "deploy", "weather"]);
+    let told = mcp.call("weather", json!({"place": "Rome"}));
+    assert_eq!((told.text.as_str(), told.is_error), ("sunny in Rome\n", false));
+    let call = mcp.begin_call("deploy", json!({}));
+    chat.nvim.poll_screen("Run your tool deploy");
+    answer_card(&mut chat, "RatAllow");
+    assert_eq!(mcp.expect_told(call).text, "deployed\n");
+    let told = mcp.call("broken", json!({}));
+    assert!(told.is_error && told.text.contains("the tool failed"), "{told:?}");
+}
