@@ -13,6 +13,7 @@ nvim = $$(tests/support/nvim.sh)
 # If `python3` is a shim of a version manager, starting it takes longer than most tests, so the real one comes first on PATH.
 python := $(shell python3 -c 'import os, sys; print(os.path.dirname(sys.executable))')
 export PATH := $(if $(python),$(python):)$(PATH)
+language-servers = pyright@1.1.402 typescript-language-server@4.3.4 typescript@5.8.3
 sdks = crate_0_1_1 python typescript
 nvim-tests = --test in_neovim --test alone --test random
 lua = $(wildcard lua plugin tests build.lua)
@@ -111,6 +112,16 @@ test-agents: ## Run the tests with real agents and with agents on SDKs (ACP_AGEN
 	  $(agent-tests) $$missing; \
 	fi
 
+.PHONY: test-language-servers
+test-language-servers: ## Run the tests of the editor's tools with pyright and typescript-language-server, which npm installs into target/tools/lsp
+	@if ! command -v npm >/dev/null; then \
+	  echo "left out: the tests with language servers, installing them needs npm"; \
+	else \
+	  nvim=$(nvim) || exit 1; \
+	  npm install --silent --no-fund --no-audit --prefix target/tools/lsp $(language-servers) && \
+	  RAT_LANGUAGE_SERVERS="$(CURDIR)/target/tools/lsp" NVIM_BIN="$$nvim" $(CARGO) test --locked --test language_servers -- --test-threads=2; \
+	fi
+
 .PHONY: test-agents-elsewhere
 test-agents-elsewhere: ## The same behind a WebSocket, and where the project has another path (needs the right to make mount namespaces)
 	RAT_AGENTS=websocket $(MAKE) --no-print-directory test-agents
@@ -136,7 +147,7 @@ messages: ## Write the files generated from Rust types and tables: doc/messages.
 lint: ## Check formatting, lints and documentation of the Rust and Lua code
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	$(CARGO) clippy --locked --test real_agents --test bench -- -D warnings
+	$(CARGO) clippy --locked --test real_agents --test language_servers --test bench -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	@PATH="$$PWD/target/tools/bin:$$PATH"; \
 	 command -v stylua >/dev/null || { echo "stylua is missing: cargo install stylua --version 2.5.2 --locked" >&2; exit 1; }; \

@@ -45,8 +45,13 @@ impl<T> Annotations<T> {
         let lua = Path::new(name).extension().is_some_and(|extension| extension == "lua");
         let (comment, other) = if lua { ("--- ", "--") } else { ("/// ", "///") };
         // Macros make tests of these functions.
-        let lists = ["with_each_agent!(", "with_each_real_agent!(", "with_each_sdk!("].into_iter();
-        let lists = lists.filter_map(|call| text.split_once(call)?.1.split(')').next());
+        let lists = [
+            "with_each_agent!(",
+            "with_each_real_agent!(",
+            "with_each_sdk!(",
+            "with_each_server!(",
+        ];
+        let lists = lists.into_iter().filter_map(|call| text.split_once(call)?.1.split(')').next());
         let listed: Vec<_> = lists
             .flat_map(|list| list.split([',', ';']))
             .map(|name| name.trim().trim_start_matches("later "))

@@ -35,6 +35,7 @@ const HEADINGS: &[&str] = &[
     "Prompts and keys",
     "Windows and views",
     "Drafts and leaving Neovim",
+    "Editor tools",
     "Other plugins",
     "Hostile agents",
     "Messages between Lua and the binary",

@@ -6,6 +6,7 @@ mod answers;
 mod commands;
 mod confine;
 mod documents;
+mod editor_tools;
 mod edits;
 mod end;
 mod exec;

@@ -30,7 +30,8 @@ fn is_recognized(kind: Kind) {
 /// With one entry of another kind the crate refuses the session, and so may the others, which do not offer HTTP.
 fn gets_only_the_mcp_servers_it_can_read(kind: Kind) {
     let servers = json!({"near": {"command": "cat"}, "far": {"url": "http://127.0.0.1:1/"}});
-    let mut chat = Chat::open_with(kind, &[], json!({"mcp_servers": servers}));
+    let mut chat =
+        Chat::open_with(kind, &[], json!({"mcp_servers": servers, "editor_tools": false}));
     chat.ask_and_wait("[[say Ready.]]");
     let transcript = chat.transcript();
     assert!(transcript.contains("does not support: far"), "{transcript}");

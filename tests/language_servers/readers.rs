@@ -1,0 +1,102 @@
+//! Tools that read: on files that are open, not open, and not saved.
+
+use serde_json::json;
+
+use crate::servers::{Project, Server};
+use crate::with_each_server;
+
+with_each_server!(
+    files_that_are_not_open_are_read,
+    unsaved_text_is_seen,
+    a_file_is_as_usual_once_the_user_opens_it,
+    nothing_blocks_the_editor,
+);
+
+/// Holds (Editor tools): References, definition, symbols and diagnostics are right for files that nobody has opened.
+fn files_that_are_not_open_are_read(server: Server) {
+    let mut project = Project::open(server);
+    let told = project.call("references", "lib", json!({"symbol": "greet"}));
+    assert!(!told.is_error, "{told:?}");
+    assert!(told.text.ends_with("5 references in 3 files\n"), "{told:?}");
+    for line in ["lib", "one", "two"].map(|stem| format!("{}:1: ", server.file(stem))) {
+        assert!(told.text.contains(&line), "{told:?}");
+    }
+    let told = project.call("definition", "one", json!({"symbol": "greet", "line": 3}));
+    assert!(told.text.starts_with(&format!("{}:1: ", server.file("lib"))), "{told:?}");
+    assert!(told.text.contains("1 definition\n"), "{told:?}");
+    assert!(told.text.contains("greet(name: str"), "what it is: {told:?}");
+    let told = project.call("symbols", "lib", json!({}));
+    assert!(told.text.contains(&format!("{}:1: function greet", server.file("lib"))), "{told:?}");
+    let told = project.mcp.call("symbols", json!({"query": "greet"}));
+    assert!(told.text.contains("function greet"), "{told:?}");
+    let told = project.call("diagnostics", "one", json!({}));
+    assert_eq!((told.text.as_str(), told.is_error), ("no diagnostics\n", false));
+    assert_eq!(project.mcp.call("open_buffers", json!({})).text, "no files\n");
+}
+
+/// Holds (Editor tools): Language servers are asked about the text in the editor, not about that on disk.
+fn unsaved_text_is_seen(server: Server) {
+    let mut project = Project::open(server);
+    project.edit("one");
+    project.chat.nvim.eval("vim.api.nvim_buf_set_lines(0, 2, 3, false, { '', 'greet(1)' })");
+    let told = project.call("diagnostics", "one", json!({}));
+    let line = format!("{}:4: error: ", server.file("one"));
+    assert!(told.text.starts_with(&line), "{told:?}");
+    assert!(told.text.contains("1 diagnostic"), "{told:?}");
+    let told = project.call("references", "one", json!({"symbol": "greet"}));
+    assert!(told.text.contains(&format!("{}:4: greet(1)", server.file("one"))), "{told:?}");
+    let told = project.mcp.call("open_buffers", json!({}));
+    let line = format!("{}:1: current, unsaved changes, 1 error\n", server.file("one"));
+    assert!(told.text.starts_with(&line), "{told:?}");
+    let told = project.call("definition", "one", json!({"symbol": "name", "line": 4}));
+    assert!(told.is_error && told.text.contains("name is not in line 4"), "{told:?}");
+}
+
+/// Holds (Editor tools): A file that was loaded for a language server is as usual once the user opens it.
+fn a_file_is_as_usual_once_the_user_opens_it(server: Server) {
+    let mut project = Project::open(server);
+    project.call("symbols", "lib", json!({}));
+    let hidden = "#vim.fn.getbufinfo({ bufloaded = 1 }) - #vim.fn.getbufinfo({ bufloaded = 1, buflisted = 1 })";
+    assert!(project.chat.nvim.eval(hidden).as_u64() > Some(0));
+    project.edit("lib");
+    project.chat.nvim.poll("the usual settings", |nvim| {
+        nvim.eval("vim.b.undo_ftplugin ~= nil and vim.bo.swapfile and vim.bo.buflisted")
+            == json!(true)
+    });
+    let syntax = "vim.bo.syntax ~= '' or vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil";
+    assert_eq!(project.chat.nvim.eval(syntax), json!(true));
+    let told = project.call("references", "lib", json!({"symbol": "greet"}));
+    assert!(told.text.ends_with("5 references in 3 files\n"), "{told:?}");
+}
+
+/// Holds (Editor tools): No question to a language server keeps the editor busy for more than 16 ms.
+fn nothing_blocks_the_editor(server: Server) {
+    let mut project = Project::open(server);
+    // The server starts, which is not ours.
+    project.edit("one");
+    project.call("symbols", "one", json!({}));
+    let clock = crate::support::CLOCK;
+    let watch = format!(
+        "{clock}
+         local last = clock()
+         _G.longest = 0
+         local timer = vim.uv.new_timer()
+         timer:start(0, 1, vim.schedule_wrap(function()
+           local now = clock()
+           _G.longest, last = math.max(_G.longest, now - last), now
+         end))"
+    );
+    project.chat.nvim.lua(&watch, json!([]));
+    for (tool, stem, arguments) in [
+        ("references", "lib", json!({"symbol": "greet"})),
+        ("definition", "two", json!({"symbol": "greet", "line": 3})),
+        ("symbols", "two", json!({})),
+        ("diagnostics", "two", json!({})),
+        ("read_buffer", "two", json!({})),
+    ] {
+        let told = project.call(tool, stem, arguments);
+        assert!(!told.is_error, "{told:?}");
+    }
+    let longest = project.chat.nvim.eval("_G.longest / 1e6");
+    assert!(longest.as_f64() < Some(16.0), "{longest} ms");
+}
