@@ -136,6 +136,8 @@ fn agent(
         config.source = ConfigSource::File { name, lines: BTreeMap::new() };
     }
     config.reconnect = Reconnect::Prompt;
+    // There is no editor.
+    config.editor_tools = false;
     let configured = config.capabilities;
     config.capabilities = ClientCapabilities {
         files: FileCapabilities {
