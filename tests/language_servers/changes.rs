@@ -47,6 +47,14 @@ fn a_symbol_is_renamed_in_all_files(server: Server) {
         assert!(told.text.contains(&server.file(stem)), "{told:?}");
     }
     project.chat.nvim.poll("what is pending", |nvim| nvim.eval("vim.b.rat_pending") == json!(2));
+    // In a file that nobody had opened, too.
+    project.edit("two");
+    project.chat.nvim.poll("the usual settings", |nvim| {
+        nvim.eval("vim.b.undo_ftplugin ~= nil and vim.bo.swapfile") == json!(true)
+    });
+    project.chat.nvim.command("undo");
+    assert!(project.chat.nvim.eval("vim.fn.getline(1)").to_string().contains("greet"));
+    project.chat.nvim.command("quit!");
     project.chat.nvim.command("undo");
     let undone =
         project.chat.nvim.eval("table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n')");

@@ -12,11 +12,27 @@ local MOST_BYTES = 4 * 1024 * 1024
 ---@type table<integer, {at: integer, tick: integer}>
 local hidden = {}
 
---- Reads a buffer again as usual when the user enters it.
+--- Makes a buffer as it would be if the user had opened it, in the window they look at it.
+---@param buf integer
+local function open_as_usual(buf)
+  vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
+  vim.bo[buf].swapfile = vim.go.swapfile
+  if vim.bo[buf].modified or vim.fn.undotree().seq_last > 0 then
+    -- Reading it again would be an undo step of its own after those of the agent.
+    vim.bo[buf].filetype = vim.bo[buf].filetype
+    return
+  end
+  local lines = vim.o.undoreload
+  vim.o.undoreload = 0
+  pcall(vim.cmd.edit, { mods = { silent = true, emsg_silent = true } })
+  vim.o.undoreload = lines
+end
+
+--- Waits until the user enters one of these buffers.
 local function watch()
   api.nvim_create_autocmd("BufEnter", {
     group = api.nvim_create_augroup("rat_tools_files", {}),
-    desc = "rat: read a file as usual that was loaded for a language server",
+    desc = "rat: open a file as usual that was loaded for a language server",
     callback = function(event)
       local buf = event.buf
       if not hidden[buf] or vim.fn.bufwinid(buf) < 0 then
@@ -24,15 +40,10 @@ local function watch()
       end
       hidden[buf] = nil
       vim.schedule(function()
-        if not api.nvim_buf_is_valid(buf) or vim.bo[buf].modified then
-          return
-        end
-        vim.b[buf].did_ftplugin, vim.b[buf].did_indent = nil, nil
-        local win = vim.fn.bufwinid(buf)
+        local win = api.nvim_buf_is_valid(buf) and vim.fn.bufwinid(buf) or -1
         if win >= 0 then
-          vim.bo[buf].swapfile = vim.go.swapfile
           api.nvim_win_call(win, function()
-            pcall(vim.cmd.edit, { mods = { silent = true, emsg_silent = true } })
+            open_as_usual(buf)
           end)
         end
       end)
