@@ -79,4 +79,6 @@ pub(super) struct ToolAccess {
     pub(super) calls: BTreeMap<String, usize>,
     /// The tools that the user has allowed for the session.
     pub(super) allowed: BTreeSet<String>,
+    /// The tool calls that we have given a title.
+    pub(super) titled: BTreeSet<ToolCallId>,
 }

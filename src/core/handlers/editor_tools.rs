@@ -1,6 +1,7 @@
 //! Calls of the editor's own tools: whose they are, what they do step by step, and their answers, exactly one each.
 
 use super::files::cancelled;
+use super::tool_rows::Owner;
 use crate::core::chat::Chat;
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::event::Timer;
@@ -9,12 +10,8 @@ use crate::core::messages::ids::RequestToken;
 use crate::core::messages::tools::{Query, ToolAnswer, ToolCallToken, ToolCalled, ToolsCommand};
 use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
-use crate::core::tools::{Grant, RunningCall, Step};
-use crate::session::agent::McpServersFor;
+use crate::core::tools::{RunningCall, Step};
 use crate::session::author::ChatId;
-use crate::session::editor_tool::own_name;
-use crate::session::ids::ToolCallId;
-use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 use std::time::Duration;
 
 /// How long to wait for the tool call of the session that a call is: agents report the two by different ways.
@@ -23,13 +20,6 @@ const ROW_LIMIT: Duration = Duration::from_millis(500);
 /// How long agents wait for an answer at least, and how much earlier it has to be there.
 const LIMIT: u64 = 60;
 const MARGIN: u64 = 10;
-
-/// Whose a call is.
-struct Owner {
-    chat: ChatId,
-    row: Option<ToolCallId>,
-    is_unclear: bool,
-}
 
 impl State {
     pub(in crate::core) fn tool_called(&mut self, called: ToolCalled) {
@@ -63,81 +53,12 @@ impl State {
         };
         self.tools.calls.insert(token, call);
         self.limit(token, token);
+        self.title_row(token);
         if waits {
             let timer = Timer::ToolRow(token);
             self.effects.push(Effect::Timer { timer, after: ROW_LIMIT });
         } else {
             self.begin_tool(token);
-        }
-    }
-
-    /// Finds the session that has this tool call.
-    fn owner_by_id(&self, grant: Grant, id: &ToolCallId) -> Option<Owner> {
-        let has_call = |chat: &&Chat| chat.incoming().find_tool(id).is_some();
-        let chat = self.callers(grant).find(has_call)?;
-        Some(Owner { chat: chat.id, row: Some(id.clone()), is_unclear: false })
-    }
-
-    /// Finds the session with the open tool call that a call is: that of the same tool, with the same arguments if they are known.
-    fn owner_by_rows(&self, grant: Grant, name: &str, input: &str) -> Option<Owner> {
-        let mut rows: Vec<(bool, &Chat, &ToolCallId)> = Vec::new();
-        for chat in self.callers(grant) {
-            let open = chat.incoming().tools().filter(|tool| tool.call.status.is_open());
-            let fitting = open.filter(|tool| is_call_of(&tool.call, name));
-            let free = fitting.filter(|tool| !self.is_taken(chat.id, &tool.call.id));
-            rows.extend(free.filter_map(|tool| {
-                let known = tool.call.input.as_ref();
-                let is_same = known.is_some_and(|known| known.json == input);
-                (is_same || known.is_none()).then_some((is_same, chat, &tool.call.id))
-            }));
-        }
-        // Those with other arguments are other calls, unless they are not known yet.
-        let is_known = rows.iter().any(|(is_same, ..)| *is_same);
-        rows.retain(|(is_same, ..)| *is_same || !is_known);
-        let (_, first, row) = *rows.first()?;
-        let own = rows.iter().find(|(_, chat, _)| Some(chat.id) == grant.chat);
-        let is_unclear = rows.iter().any(|(_, chat, _)| chat.id != first.id);
-        let (_, chat, row) = own.copied().unwrap_or((false, first, row));
-        Some(Owner { chat: chat.id, row: Some(row.clone()), is_unclear })
-    }
-
-    /// Takes the session that the caller was started for.
-    fn any_owner(&self, grant: Grant) -> Option<Owner> {
-        let mut callers = self.callers(grant);
-        let first = callers.next()?.id;
-        let is_unclear = callers.next().is_some();
-        let chat = grant.chat.filter(|id| self.chats.contains_key(id)).unwrap_or(first);
-        Some(Owner { chat, row: None, is_unclear })
-    }
-
-    /// Returns the chats whose sessions may be calling.
-    fn callers(&self, grant: Grant) -> impl Iterator<Item = &Chat> {
-        let Grant { agent, chat: own } = grant;
-        let on_agent = self.chats.values().filter(move |chat| chat.agent == Some(agent));
-        let shares = |chat: &Chat| chat.info.quirks.mcp_servers == McpServersFor::Folder;
-        on_agent.filter(move |chat| Some(chat.id) == own || shares(chat))
-    }
-
-    fn is_taken(&self, chat: ChatId, row: &ToolCallId) -> bool {
-        self.tools.calls.values().any(|call| call.chat == chat && call.row.as_ref() == Some(row))
-    }
-
-    /// Tool calls of a chat have changed: one may be that of a call that waits for it.
-    pub(super) fn tool_rows_changed(&mut self, id: ChatId) {
-        let agent = self.chats.get(&id).and_then(|chat| chat.agent);
-        let waits = |call: &RunningCall| matches!(call.step, Step::Row);
-        let waiting: Vec<_> =
-            self.tools.calls.iter().filter(|(_, it)| waits(it)).map(|(token, _)| *token).collect();
-        for token in waiting {
-            let Some(call) = self.tools.calls.get(&token) else { continue };
-            let of_call = self.chats.get(&call.chat).and_then(|chat| chat.agent);
-            let Some(agent) = agent.filter(|agent| of_call == Some(*agent)) else { continue };
-            let grant = Grant { agent, chat: Some(call.chat) };
-            let found = self.owner_by_rows(grant, call.request.name(), &call.input);
-            if let (Some(owner), Some(call)) = (found, self.tools.calls.get_mut(&token)) {
-                (call.chat, call.row, call.is_unclear) = (owner.chat, owner.row, owner.is_unclear);
-                self.begin_tool(token);
-            }
         }
     }
 
@@ -148,7 +69,7 @@ impl State {
         }
     }
 
-    fn begin_tool(&mut self, token: ToolCallToken) {
+    pub(super) fn begin_tool(&mut self, token: ToolCallToken) {
         let Some(call) = self.tools.calls.get(&token) else { return };
         let turn = self.chats.get(&call.chat).and_then(Chat::turn);
         if turn.is_some_and(|turn| turn.cancelled) {
@@ -236,17 +157,6 @@ impl State {
             }
             None => call.step = Step::Done(answer),
         }
-    }
-
-    /// Ends the tool call that stands for a call which its agent did not report.
-    fn end_own_row(&mut self, token: ToolCallToken, is_error: bool) {
-        let Some(call) = self.tools.calls.get(&token) else { return };
-        let Some(row) = call.row.clone().filter(|row| *row == own_row(token)) else { return };
-        let Some(chat) = self.chats.get_mut(&call.chat) else { return };
-        let status = if is_error { ToolStatus::Failed } else { ToolStatus::Completed };
-        let patch = ToolCallPatch { status: Some(status), ..ToolCallPatch::default() };
-        chat.incoming_mut().tool(&row, patch);
-        chat.redraw.tool_calls.insert(row);
     }
 
     /// Answers a call. This is the only place where an answer leaves.
@@ -338,15 +248,4 @@ impl State {
                 .retain(|other, call| *other != token || matches!(call.step, Step::Writes(_)));
         }
     }
-}
-
-/// The tool call that stands for a call which its agent did not report.
-pub(super) fn own_row(token: ToolCallToken) -> ToolCallId {
-    format!("rat-tool-{}", token.0).as_str().into()
-}
-
-/// Whether a tool call is one of this tool of ours.
-pub(super) fn is_call_of(call: &ToolCall, name: &str) -> bool {
-    let names = call.name.as_deref().into_iter().chain([call.title.as_str()]);
-    names.filter_map(own_name).any(|own| own == name)
 }

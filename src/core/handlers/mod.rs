@@ -33,6 +33,7 @@ mod sessions;
 mod terminals;
 mod tool_gate;
 mod tool_grants;
+mod tool_rows;
 mod trace;
 mod turn;
 mod undo;

@@ -1,7 +1,7 @@
 //! The gate of the editor's own tools: what would change something is shown to the user on a card, and done only if they, or
 //! their rules, allow it. Whether the agent asks, too, does not matter.
 
-use super::editor_tools::{is_call_of, own_row};
+use super::tool_rows::{is_call_of, own_row};
 use crate::core::chat::{Chat, PendingPermission, PermissionStage};
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::files::ProposedWrite;
@@ -201,23 +201,10 @@ impl Chat {
         row: ToolCallId,
         writes: &[ProposedWrite],
     ) -> PermissionRequest {
-        let scene = self.scene();
-        let files = match writes {
-            [write] => scene.shorten(&write.path),
-            _ => count(writes.len(), "file"),
-        };
+        let files = count(writes.len(), "file");
         let title = match &call.request {
-            ToolRequest::Rename(place, name) => {
-                format!("Rename {} to {name} in {files}", place.symbol)
-            }
-            ToolRequest::CodeAction { title: Some(action), .. } => {
-                format!("Apply \"{action}\" in {files}")
-            }
-            ToolRequest::SetQuickfix(items) => {
-                format!("Show {} in the quickfix list", count(items.len(), "place"))
-            }
-            ToolRequest::Own { name, .. } => format!("Run your tool {name}"),
-            _ => format!("Edit {files}"),
+            ToolRequest::Rename(..) => format!("{} in {files}", self.title_of_tool(&call.request)),
+            request => self.title_of_tool(request),
         };
         let diff = |write: &ProposedWrite| {
             ToolContent::Diff(Diff {
