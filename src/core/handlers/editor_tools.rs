@@ -27,10 +27,7 @@ impl State {
         let Some(grant) = self.tools.grants.get(&grant).copied() else {
             return self.answer_tool(token, ToolAnswer::error("this session has ended"));
         };
-        let mut owner = None;
-        if let Some(id) = &tool_call {
-            owner = self.owner_by_id(grant, id);
-        }
+        let owner = tool_call.and_then(|id| self.owner_by_id(grant, &id));
         let owner = owner.or_else(|| self.owner_by_rows(grant, request.name(), &input));
         let Some(Owner { chat, row, is_unclear }) = owner.or_else(|| self.any_owner(grant)) else {
             return self.answer_tool(token, ToolAnswer::error("this session has ended"));
@@ -97,7 +94,10 @@ impl State {
             return;
         };
         let Some(chat) = self.chats.get(id) else { return };
-        let Some(session) = chat.key() else { return };
+        let Some(session) = chat.key() else {
+            let why = ToolAnswer::error("the session is not open yet");
+            return self.finish_tool(call, why);
+        };
         let mut scope = chat.file_scope();
         if *is_unclear {
             self.limit_to_all(*id, &mut scope);
