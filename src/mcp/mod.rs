@@ -22,8 +22,12 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
+
+/// How long to wait after somebody could not connect.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How many random bytes a token has.
 const TOKEN_BYTES: usize = 32;
@@ -106,8 +110,9 @@ async fn accept(listener: UnixListener, shared: Arc<Shared>) {
                 tokio::spawn(connection::serve(stream, Arc::clone(&shared)));
             }
             Err(error) => {
-                tracing::error!(target: "mcp", %error, "nobody can connect any more");
-                return;
+                // Such as too many open files.
+                tracing::warn!(target: "mcp", %error, "somebody could not connect");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }

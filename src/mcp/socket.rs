@@ -31,12 +31,12 @@ pub(super) struct Socket {
 impl Socket {
     /// Binds a socket in a new folder. Removes those of bridges that were killed.
     pub(super) fn bind(folder: PathBuf) -> io::Result<(Self, UnixListener)> {
-        if let Some(parent) = folder.parent() {
-            remove_stale(parent);
-        }
         // Fails if there is something already, which another user may have put there.
         DirBuilder::new().mode(0o700).create(&folder)?;
         let user = fs::symlink_metadata(&folder)?.uid();
+        if let Some(parent) = folder.parent() {
+            remove_stale(parent, user);
+        }
         let path = folder.join(NAME);
         let socket = Self { folder, path, user };
         let listener = UnixListener::bind(&socket.path)?;
@@ -69,11 +69,12 @@ fn remove(folder: &Path) {
     let _ = fs::remove_dir(folder);
 }
 
-/// Removes the folders of bridges that were killed: nobody listens there.
-fn remove_stale(parent: &Path) {
+/// Removes the folders of this user's bridges that were killed: nobody listens there.
+fn remove_stale(parent: &Path, user: u32) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+        let is_ours = entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == user);
+        if is_ours && entry.file_name().to_string_lossy().starts_with(PREFIX) {
             remove_if_stale(&entry.path());
         }
     }

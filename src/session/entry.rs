@@ -85,7 +85,12 @@ pub struct ToolEntry {
 }
 
 impl ToolEntry {
-    /// Whether the user allowed it.
+    /// Whether the user, or what they have set up, allowed it, and not the editor because it is a tool of its own.
+    pub fn is_allowed_by_somebody(&self) -> bool {
+        self.is_allowed() && self.asked.as_ref().is_some_and(|asked| asked.by != DecidedBy::Editor)
+    }
+
+    /// Whether it was allowed.
     pub fn is_allowed(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| match &asked.decision {
             Decision::Chosen(id) => asked.options.iter().any(|option| {

@@ -322,7 +322,7 @@ impl Transcript {
     /// was allowed this change.
     pub fn allowed_old_text(&self, path: &Path, content: &str) -> Option<Option<&str>> {
         let open = self.tools().rev().filter(|tool| tool.call.status.is_open());
-        let allowed = open.filter(|tool| tool.is_allowed());
+        let allowed = open.filter(|tool| tool.is_allowed_by_somebody());
         allowed.flat_map(|tool| tool.call.diffs()).find_map(|diff| {
             (diff.path == path && diff.new == content).then_some(diff.old.as_deref())
         })

@@ -92,6 +92,13 @@ pub fn restriction<'a>(rules: &'a [Rule], call: Call<'_>) -> Option<Restriction<
     }
 }
 
+/// Returns the strictest rule about a tool of this name, whatever the tool does.
+pub fn about_tool<'a>(rules: &'a [Rule], agent: &str, tool: &str) -> Option<&'a Rule> {
+    let is_for = |rule: &&Rule| rule.agent.as_deref().is_none_or(|name| name == agent);
+    let about = rules.iter().filter(is_for).filter(|rule| rule.matches_tool(Some(tool)));
+    about.max_by_key(|rule| rule.decision)
+}
+
 /// Returns an absolute path without `.` and `..`. Links are not resolved.
 pub fn plain_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();

@@ -95,7 +95,7 @@ end
 ---@param edits rat.edits.Edit[] sorted, without overlap
 function M.make(buf, edits)
   for _, listener in ipairs(listeners) do
-    listener(buf)
+    pcall(listener, buf)
   end
   preserving_selection(buf, function()
     for i = #edits, 1, -1 do

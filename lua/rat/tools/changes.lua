@@ -6,9 +6,6 @@ local M = {}
 
 local request = client_of.request
 
---- How long a command of a server may take to send what it changes, in milliseconds.
-local COMMAND_MS = 5000
-
 ---@param edit table LSP `WorkspaceEdit`
 ---@param encoding string
 ---@return rat.notify.FoundEdits[]? edits
@@ -32,7 +29,8 @@ local function file_edits(edit, encoding)
       })
     end
   end
-  for uri, edits in vim.spairs(edit.changes or {}) do
+  -- Of a server that sends both, these count.
+  for uri, edits in vim.spairs(not edit.documentChanges and edit.changes or {}) do
     add(uri, edits)
   end
   for _, change in ipairs(edit.documentChanges or {}) do
@@ -168,51 +166,6 @@ function M.actions(question, answer)
   end)
 end
 
---- Runs a command of a server, and takes what it wants to change instead of changing that.
----@param client vim.lsp.Client
----@param command table
----@param buf integer
----@param answer rat.tools.Answer
-local function run(client, command, buf, answer)
-  local name = "workspace/applyEdit"
-  local usual = client.handlers[name]
-  local is_over = false
-  local function over(edit, problem)
-    if not is_over then
-      is_over = true
-      client.handlers[name] = usual
-      if edit or not problem then
-        tell(edit, client, answer)
-      else
-        answer(nil, problem)
-      end
-    end
-  end
-  client.handlers[name] = function(_, result)
-    vim.schedule(function()
-      over(result.edit)
-    end)
-    return { applied = true }
-  end
-  vim.fn.timer_start(COMMAND_MS, function()
-    over(nil)
-  end)
-  request(
-    client,
-    "workspace/executeCommand",
-    {
-      command = command.command,
-      arguments = command.arguments,
-    },
-    buf,
-    function(_, problem)
-      if problem then
-        over(nil, problem)
-      end
-    end
-  )
-end
-
 --- Finds out what one of the actions changes.
 ---@param question {file: string, line: integer, title: string}
 ---@param answer rat.tools.Answer
@@ -233,11 +186,10 @@ function M.action(question, answer)
       if action.edit then
         return tell(action.edit, client, answer)
       end
-      local command = type(action.command) == "table" and action.command or action
-      if type(command.command) ~= "string" then
-        return answer(nil, ("%s has nothing to change"):format(client.name))
-      end
-      run(client, command, buf, answer)
+      -- What a command does is known only once it is done.
+      local text =
+        "%s would run a command for %q, whose changes cannot be shown first: make the change by edits"
+      answer(nil, text:format(client.name, question.title))
     end
     local can_resolve =
       vim.tbl_get(client.server_capabilities, "codeActionProvider", "resolveProvider")

@@ -34,7 +34,7 @@ local function describe(one)
   local severity = vim.diagnostic.severity[one.severity]:lower()
   local code = (type(one.code) == "string" or type(one.code) == "number") and tostring(one.code)
     or nil
-  local where = table.concat({ one.source, code }, " ")
+  local where = vim.trim((one.source or "") .. " " .. (code or ""))
   local message = one.message:gsub("%s*\n%s*", "; ")
   local text = ("%s: %s%s"):format(severity, message, where ~= "" and (" [%s]"):format(where) or "")
   return text, code and ("%s %s"):format(severity, where) or text
@@ -294,7 +294,10 @@ function M.find(question, answer)
       return
     end
     if #question.files > 0 and checked == 0 and next(found) == nil then
-      return answer(nil, table.concat(notes, "\n"))
+      return answer(
+        nil,
+        #notes > 0 and table.concat(notes, "\n") or "nothing is known of this file"
+      )
     end
     local names = vim.tbl_keys(unsure)
     table.sort(names)

@@ -58,7 +58,7 @@ function M.open_buffers(_, answer)
       table.insert(places, buf == current and 1 or #places + 1, place)
     end
   end
-  if win then
+  if win and vim.bo[current].buflisted and paths.is_document(current) then
     notes[#notes + 1] = selection(win)
   end
   answer({ places = places, notes = notes })

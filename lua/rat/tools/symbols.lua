@@ -307,7 +307,7 @@ function M.of_project(question, answer)
       notes[#notes + 1] = problem
       for _, symbol in ipairs(result or {}) do
         local ok, path = pcall(vim.uri_to_fname, (symbol.location or {}).uri)
-        if ok and vim.startswith(path, question.folder) then
+        if ok and vim.startswith(path, question.folder .. "/") then
           local range = symbol.location.range
           local inside = (symbol.containerName or "") ~= "" and (" in " .. symbol.containerName)
             or ""

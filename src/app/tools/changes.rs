@@ -38,8 +38,7 @@ impl Call<'_> {
             let notes = text::with_notes("nothing to change\n".to_owned(), &findings.notes);
             return Ok(FileOutcome::Text(notes));
         }
-        self.mark(findings.edits.iter().map(|edits| edits.path.clone()).collect()).await;
-        let mut writes = Vec::new();
+        let mut changes = Vec::new();
         for FileEdits { path: named, encoding, edits } in findings.edits {
             let path = match self.resolve(&named, ToolKind::Edit).await {
                 // It is shown to the user in any case.
@@ -52,10 +51,16 @@ impl Call<'_> {
                 }
                 resolved => resolved?,
             };
+            // At once: the edits are about the text that the language server knows.
             let read = self.whole(&path).await?;
             let text = apply_ranges(&Text::parse(&read), &edits, encoding);
             let text = text.ok_or_else(|| refused("the edits of the language server overlap"))?;
-            writes.extend(self.propose(path, read, text.content()).await?);
+            changes.push((path, read, text.content()));
+        }
+        self.mark(changes.iter().map(|(path, ..)| path.clone()).collect()).await;
+        let mut writes = Vec::new();
+        for (path, read, content) in changes {
+            writes.extend(self.propose(path, read, content).await?);
         }
         Ok(FileOutcome::Edits(writes))
     }

@@ -23,9 +23,13 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::task::spawn_blocking;
 
 /// The largest excerpt of a file in an answer, in bytes: about what all agents pass on to their models.
 const MOST_OF_FILE: usize = 40 << 10;
+
+/// What is said in place of the text of a file that the agent may not read.
+const OUTSIDE: &str = "(outside the project)";
 
 /// What the tools work with.
 #[derive(Debug, Clone)]
@@ -100,7 +104,7 @@ impl Call<'_> {
                 let folder = self.cwd().to_owned();
                 self.places(Question::ProjectSymbols(folder, query), "symbol").await
             }
-            ToolRequest::OpenBuffers => self.places(Question::OpenBuffers, "file").await,
+            ToolRequest::OpenBuffers => self.open_buffers().await,
             ToolRequest::ReadQuickfix => self.places(Question::Quickfix, "entry").await,
             ToolRequest::SetQuickfix(items) => {
                 let findings = self.ask(Question::SetQuickfix(items)).await?;
@@ -145,7 +149,11 @@ impl Call<'_> {
 
     async fn read(&self, file: &Path, offset: u32, limit: u32) -> Answered {
         let path = self.resolve(file, ToolKind::Read).await?;
-        let given = self.tools.editor.provided_text(&path, Some(offset), Some(limit)).await;
+        let given = self
+            .tools
+            .editor
+            .provided_text(&path, Some(offset), Some(limit.saturating_add(1)))
+            .await;
         let request = ReadRequest {
             session: self.session.clone(),
             path: path.clone(),
@@ -169,6 +177,17 @@ impl Call<'_> {
         let findings = self.within_scope(self.ask(question).await?).await;
         let findings = lines::with_texts(findings).await;
         Ok(FileOutcome::Text(text::places(self.cwd(), &findings, what)))
+    }
+
+    /// Lists the files the user has open. What is selected is in the first one, and told only if that may be read.
+    async fn open_buffers(&self) -> Answered {
+        let Findings { places, total, edits, notes } = self.ask(Question::OpenBuffers).await?;
+        let found = Findings { places, total, edits, notes: Vec::new() };
+        let mut shown = self.within_scope(found).await;
+        if shown.places.first().is_some_and(|place| place.text != OUTSIDE) {
+            shown.notes.extend(notes);
+        }
+        Ok(FileOutcome::Text(text::places(self.cwd(), &shown, "file")))
     }
 
     async fn diagnostics(
@@ -197,11 +216,14 @@ impl Call<'_> {
                 allowed.insert(path);
             }
         }
-        // They may be named by a link.
-        let real = |path: &PathBuf| {
-            allowed.contains(path) || path.canonicalize().is_ok_and(|path| allowed.contains(&path))
-        };
-        let hidden: HashSet<PathBuf> = all.into_iter().filter(|path| !real(path)).collect();
+        let hidden = spawn_blocking(move || {
+            // They may be named by a link.
+            let is_allowed = |path: &PathBuf| {
+                allowed.contains(path) || path.canonicalize().is_ok_and(|it| allowed.contains(&it))
+            };
+            all.into_iter().filter(|path| !is_allowed(path)).collect::<HashSet<_>>()
+        });
+        let Ok(hidden) = hidden.await else { return Findings::default() };
         if !hidden.is_empty() {
             notes.push(format!(
                 "the text of {} outside the project is not shown",
@@ -214,7 +236,7 @@ impl Call<'_> {
         }
         for place in &mut places {
             if hidden.contains(&place.path) {
-                "(outside the project)".clone_into(&mut place.text);
+                OUTSIDE.clone_into(&mut place.text);
             }
         }
         Findings { places, total, edits, notes }
@@ -243,7 +265,7 @@ fn excerpt(read: &str, offset: u32, limit: u32, is_unsaved: bool) -> String {
     if is_unsaved {
         notes.push("this is the text in the editor, with changes that are not saved".to_owned());
     }
-    let mut text = read[..end].to_owned();
+    let mut text = text::shortened(&read[..end], MOST_OF_FILE).into_owned();
     if !notes.is_empty() {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');

@@ -1,6 +1,7 @@
 //! The answers of the editor's tools as text for a model: each place on a line, in order, bounded, with how many there are.
 
 use crate::core::messages::workbench::{Findings, Place};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -40,11 +41,7 @@ pub(super) fn places(cwd: &Path, findings: &Findings, what: &str) -> String {
 pub(super) fn with_notes(mut text: String, notes: &[String]) -> String {
     for note in notes {
         let room = (2 * MOST_BYTES).saturating_sub(text.len());
-        if room < note.len() {
-            text.push_str("…\n");
-            break;
-        }
-        text.push_str(note.trim_end());
+        text.push_str(&shortened(note.trim_end(), room));
         text.push('\n');
     }
     text
@@ -78,6 +75,15 @@ fn line(cwd: &Path, place: &Place) -> String {
 /// Returns a path as it is shown to a model: relative if it is in the working directory.
 pub(super) fn short(cwd: &Path, path: &Path) -> String {
     path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+}
+
+/// Cuts a text that has more bytes at a character, and says how many are missing.
+pub(super) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}… ({} more bytes)", &text[..end], text.len() - end).into()
 }
 
 fn cut(text: &str) -> String {

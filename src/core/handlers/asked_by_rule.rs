@@ -10,6 +10,7 @@ use crate::core::messages::files::Consent;
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::page::PageId;
 use crate::core::questions::Question;
+use crate::core::requests::Requester;
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
@@ -32,7 +33,8 @@ impl State {
         match &mut request.file {
             Some(Effect::Write { path, content, consent, scope, .. }) => {
                 // What is refused, some agents would write themselves.
-                let is_asked = !chat.info.quirks.writes_files_itself_too;
+                let is_ours = matches!(request.by, Requester::Tool(_));
+                let is_asked = is_ours || !chat.info.quirks.writes_files_itself_too;
                 let is_allowed = chat.has_allowed_write(path, content);
                 if is_asked && !is_allowed && *consent == Consent::NotNeeded {
                     *consent = Consent::Missing;
@@ -59,8 +61,9 @@ impl State {
 
     /// Asks once per file.
     fn ask_about_reading(&mut self, id: ChatId, token: RequestToken, file: PathBuf) {
+        let is_unclear = self.is_of_unclear_call(token);
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.access.unread.contains(&file) {
+        if is_unclear || chat.access.unread.contains(&file) {
             return self.respond(token, unread(&file));
         }
         if chat.access.allowed.iter().any(|it| it.holds(&file)) {
@@ -189,7 +192,8 @@ impl Chat {
     /// Returns the open tool calls that the user, or a rule, has allowed.
     fn allowed_calls(&self) -> impl Iterator<Item = &ToolCall> {
         let tools = self.incoming().tools();
-        let allowed = tools.filter(|tool| tool.call.status.is_open() && tool.is_allowed());
+        let allowed =
+            tools.filter(|tool| tool.call.status.is_open() && tool.is_allowed_by_somebody());
         allowed.map(|tool| &tool.call)
     }
 

@@ -1,7 +1,7 @@
 //! Calls of the editor's own tools: whose they are, what they do step by step, and their answers, exactly one each.
 
 use super::files::cancelled;
-use super::tool_rows::Owner;
+use super::tool_rows::{Owner, rule_name};
 use crate::core::chat::Chat;
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::event::Timer;
@@ -12,6 +12,8 @@ use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::core::tools::{RunningCall, Step};
 use crate::session::author::ChatId;
+use crate::trust::rule::Decision;
+use crate::trust::rules;
 use std::time::Duration;
 
 /// How long to wait for the tool call of the session that a call is: agents report the two by different ways.
@@ -72,7 +74,16 @@ impl State {
         if turn.is_some_and(|turn| turn.cancelled) {
             return self.tool_failed(token, &cancelled());
         }
-        if call.request.is_asked_first() {
+        let rule = self.chats.get(&call.chat).and_then(|chat| {
+            rules::about_tool(&chat.access.rules, chat.name(), &rule_name(&call.request))
+        });
+        let asks = rule.is_some_and(|rule| rule.decision == Decision::Ask);
+        if let Some(rule) = rule.filter(|rule| rule.decision == Decision::Deny) {
+            let (id, rule) = (call.chat, rule.to_string());
+            let why = format!("the user does not allow this, by the rule \"{rule}\"");
+            self.count_decided(id, &[rule]);
+            self.finish_tool(token, ToolAnswer::error(why));
+        } else if call.request.is_asked_first() || asks && !call.request.changes_files() {
             self.ask_consent(token, Vec::new());
         } else {
             self.run_query(token);
@@ -109,6 +120,13 @@ impl State {
         self.effects.push(effect);
     }
 
+    /// Whether this is a request of a call of which it is not known for certain which session it is of.
+    pub(super) fn is_of_unclear_call(&self, request: RequestToken) -> bool {
+        let by = self.requests.get(&request).map(|request| request.by);
+        let Some(Requester::Tool(call)) = by else { return false };
+        self.tools.calls.get(&call).is_some_and(|call| call.is_unclear)
+    }
+
     /// Leaves in a scope only what all sessions of the chat's agent may use.
     fn limit_to_all(&self, id: ChatId, scope: &mut FileScope) {
         let agent = self.chats.get(&id).and_then(|chat| chat.agent);
@@ -116,6 +134,7 @@ impl State {
             let all = other.file_scope();
             scope.roots.retain(|root| all.roots.contains(root));
             scope.allowed.retain(|path| all.allowed.contains(path));
+            scope.rules.asked.retain(|asked| all.rules.asked.contains(asked));
         }
     }
 
@@ -155,7 +174,9 @@ impl State {
                 self.tools.calls.remove(&token);
                 self.answer_tool(caller, answer);
             }
-            None => call.step = Step::Done(answer),
+            // What is read may be another text by the time it is asked for again.
+            None if call.request.changes_files() => call.step = Step::Done(answer),
+            None => drop(self.tools.calls.remove(&token)),
         }
     }
 

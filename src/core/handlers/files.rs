@@ -167,7 +167,7 @@ impl State {
 
     fn file_denied(&mut self, id: ChatId, token: RequestToken, file: &Path, rule: &str) {
         let request = self.requests.get(&token).and_then(|request| request.file.as_ref());
-        let verb = if matches!(request, Some(Effect::Write { .. })) { "write" } else { "read" };
+        let verb = if request.is_some_and(reads) { "read" } else { "write" };
         self.placing_failed(token, &format!("the rule \"{rule}\" denies it"));
         let Some(chat) = self.chats.get(&id) else { return };
         let what = format!("let it {verb} {}", chat.scene().shorten(file));
@@ -191,8 +191,9 @@ impl State {
         file: PathBuf,
         folder: Option<PathBuf>,
     ) {
-        let Some(chat) = self.chats.get_mut(&id) else { return };
-        if chat.access.refused.iter().any(|it| it.holds(&file)) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let is_refused = chat.access.refused.iter().any(|it| it.holds(&file));
+        if is_refused || self.is_of_unclear_call(token) {
             return self.respond(token, refusal(&file));
         }
         if chat.access.allowed.iter().any(|it| it.holds(&file)) {
@@ -205,7 +206,7 @@ impl State {
         let request = self.requests.get(&token).and_then(|request| request.file.as_ref());
         match (chat.access.policy.outside, request) {
             (Outside::Ask, _) => {}
-            (Outside::Read, Some(Effect::Read { .. })) => {
+            (Outside::Read, Some(effect)) if reads(effect) => {
                 return self.retry_with(id, &[token], Some(AllowedPath::File(file)));
             }
             _ => return self.respond(token, refusal(&file)),
@@ -345,6 +346,15 @@ impl State {
 pub(in crate::core) fn cancelled() -> Answer {
     let message = "the user cancelled the turn".to_owned();
     Answer::Error { code: REQUEST_CANCELLED, message }
+}
+
+/// Whether an effect on a file only reads it.
+fn reads(effect: &Effect) -> bool {
+    match effect {
+        Effect::Read { .. } => true,
+        Effect::Query { query, .. } => query.only_reads(),
+        _ => false,
+    }
 }
 
 fn refusal(path: &Path) -> Answer {

@@ -302,7 +302,8 @@ impl State {
     /// Returns the answer to a write that was made.
     pub(super) fn answer_to_write(&self, token: RequestToken) -> Answer {
         // What the user has changed is told to the agent that waits for the answer.
-        let request = self.requests.get(&token).filter(|request| request.by != Requester::InPlace);
+        let request =
+            self.requests.get(&token).filter(|request| matches!(request.by, Requester::Agent(_)));
         match request.and_then(|request| request.file.as_ref()) {
             Some(Effect::Write { consent: Consent::Edited { note, .. }, .. }) => {
                 Answer::Error { code: INTERNAL_ERROR, message: note.clone() }

@@ -1,19 +1,20 @@
 //! The gate of the editor's own tools: what would change something is shown to the user on a card, and done only if they, or
 //! their rules, allow it. Whether the agent asks, too, does not matter.
 
-use super::tool_rows::{is_call_of, own_row};
+use super::files::cancelled;
+use super::tool_rows::{is_call_of, own_row, rule_name};
 use crate::core::chat::{Chat, PendingPermission, PermissionStage};
 use crate::core::messages::effect::{Answer, Effect};
 use crate::core::messages::files::ProposedWrite;
 use crate::core::messages::ids::RequestToken;
+use crate::core::messages::policy::ReviewMode;
 use crate::core::messages::tools::{Query, ToolAnswer, ToolCallToken};
 use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::core::tools::{RunningCall, Step, Writing};
 use crate::core::user_messages::count;
 use crate::session::author::{Author, ChatId};
-use crate::session::editor_tool::{EditorTool, SERVER_NAME, ToolRequest};
-use crate::session::entry::ToolEntry;
+use crate::session::editor_tool::{EditorTool, ToolRequest};
 use crate::session::ids::ToolCallId;
 use crate::session::permission::{
     DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
@@ -44,14 +45,13 @@ impl State {
         self.ask_consent(token, writes);
     }
 
-    /// Asks the user on a card whether a call may change something, unless that is decided already.
+    /// Asks the user on a card whether a call may do what it asks for.
     pub(super) fn ask_consent(&mut self, token: ToolCallToken, writes: Vec<ProposedWrite>) {
         let request = RequestToken::of_ours(self.next_id());
         let Some(call) = self.tools.calls.get_mut(&token) else { return };
         let Some(chat) = self.chats.get(&call.chat) else { return };
-        if chat.has_consent(call) {
-            call.step = Step::Consent(writes);
-            return self.carry_out(token);
+        if chat.turn().is_some_and(|turn| turn.cancelled) {
+            return self.tool_failed(token, &cancelled());
         }
         let row = call.row.clone().unwrap_or_else(|| own_row(token));
         call.row = Some(row.clone());
@@ -154,44 +154,57 @@ impl State {
         }
     }
 
-    /// Allows what an agent asks for, unless a rule decides, if it is a call of a tool of ours: what that may do is decided when
-    /// it is called, where it is known what it would change.
+    /// Answers a request that no rule decides and that the user need not see: what an agent asks about a tool of ours, since our
+    /// own card comes when the tool is called; and that card, if the user has allowed the tool for the session.
     pub(super) fn allow_own_tool(&mut self, id: ChatId, request: u64) {
         let Some(chat) = self.chats.get(&id) else { return };
         let mut waiting = chat.awaiting_user.permissions.iter();
         let Some(waiting) = waiting.find(|waiting| waiting.id == request) else { return };
-        let request = self.requests.get(&waiting.token);
-        let is_agents = request.is_some_and(|it| matches!(it.by, Requester::Agent(_)));
-        let is_open = waiting.stage == PermissionStage::Provider;
-        if !is_agents || !is_open || !chat.is_own_tool(&waiting.tool_call) {
+        if waiting.stage != PermissionStage::Provider {
             return;
         }
+        let is_allowed = match self.requests.get(&waiting.token).map(|request| request.by) {
+            Some(Requester::Agent(_)) => chat.is_own_tool(&waiting.tool_call),
+            Some(Requester::Tool(token)) => self.tools.calls.get(&token).is_some_and(|call| {
+                chat.access.policy.review != ReviewMode::Before
+                    && chat.tools.allowed.contains(call.request.name())
+            }),
+            _ => false,
+        };
         let once = waiting.options.iter().find(|option| option.kind == OptionKind::AllowOnce);
-        let Some(option) = once.map(|option| option.id.clone()) else { return };
+        let Some(option) = once.filter(|_| is_allowed).map(|option| option.id.clone()) else {
+            return;
+        };
         let waiting = PendingPermission { by: DecidedBy::Editor, ..waiting.clone() };
         self.close_permission(id, &waiting, Some(option));
+    }
+
+    /// Keeps what an agent says of a tool call from changing the card on it: what is shown there is what would be done.
+    pub(super) fn keep_card(&self, id: ChatId, call: &ToolCallId, patch: &mut ToolCallPatch) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        if chat.tools.titled.contains(call) {
+            patch.title = None;
+        }
+        let is_asked = |it: &RunningCall| {
+            it.chat == id && it.row.as_ref() == Some(call) && matches!(it.step, Step::Consent(_))
+        };
+        if self.tools.calls.values().any(is_asked) {
+            (patch.title, patch.name, patch.kind) = (None, None, None);
+            (patch.content, patch.locations, patch.input) = (None, None, None);
+        }
     }
 }
 
 impl Chat {
-    /// Whether the user has allowed a call: this one, with these arguments, or all of its tool for the session.
-    fn has_consent(&self, call: &RunningCall) -> bool {
-        let is_same = |entry: &ToolEntry| {
-            let by_us = entry.asked.as_ref().is_some_and(|asked| asked.by == DecidedBy::Editor);
-            entry.is_allowed()
-                && !by_us
-                && entry.call.input.as_ref().is_some_and(|input| input.json == call.input)
-        };
-        let row = call.row.as_ref().and_then(|row| self.incoming().find_tool(row));
-        self.tools.allowed.contains(call.request.name()) || row.is_some_and(is_same)
-    }
-
-    /// Whether a tool call is one of a tool of ours.
+    /// Whether a tool call is one of a tool of ours. A title alone could be a command line.
     fn is_own_tool(&self, call: &ToolCallId) -> bool {
-        let call = self.incoming().find_tool(call).map(|entry| &entry.call);
+        let Some(entry) = self.incoming().find_tool(call) else { return false };
+        let is_command = entry.call.kind == ToolKind::Execute
+            || entry.call.input.as_ref().is_some_and(|input| input.command.is_some());
         let mut all = EditorTool::ALL.into_iter();
         self.tools.server.is_some()
-            && call.is_some_and(|call| all.any(|tool| is_call_of(call, tool.name())))
+            && !is_command
+            && all.any(|tool| is_call_of(&entry.call, tool.name()))
     }
 
     /// Returns the request for permission that is shown for a call.
@@ -216,16 +229,17 @@ impl Chat {
         let location = |write: &ProposedWrite| Location { path: write.path.clone(), line: None };
         let kind = if writes.is_empty() { ToolKind::Other } else { ToolKind::Edit };
         let has_row = self.incoming().find_tool(&row).is_some();
+        // Diffs show what the arguments would.
+        let arguments = ("arguments".to_owned(), call.input.clone());
+        let fields = if writes.is_empty() { vec![arguments] } else { Vec::new() };
         let patch = ToolCallPatch {
             title: Some(title),
-            name: (!has_row).then(|| format!("mcp__{SERVER_NAME}__{}", call.request.name())),
+            name: Some(rule_name(&call.request)),
             kind: Some(kind),
             status: (!has_row).then_some(ToolStatus::InProgress),
             content: Some(writes.iter().map(diff).collect()),
             locations: Some(writes.iter().map(location).collect()),
-            // The diffs show it.
-            input: (!writes.is_empty())
-                .then(|| ToolInput { json: call.input.clone(), ..ToolInput::default() }),
+            input: Some(ToolInput { json: call.input.clone(), fields, ..ToolInput::default() }),
             ..ToolCallPatch::default()
         };
         let option = |id: &str, name: &str, kind| PermissionOption {

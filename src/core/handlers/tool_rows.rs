@@ -7,7 +7,7 @@ use crate::core::tools::{Grant, RunningCall, Step};
 use crate::core::user_messages::count;
 use crate::session::agent::McpServersFor;
 use crate::session::author::ChatId;
-use crate::session::editor_tool::{ToolRequest, own_name};
+use crate::session::editor_tool::{SERVER_NAME, ToolRequest, own_name};
 use crate::session::ids::ToolCallId;
 use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 
@@ -21,7 +21,10 @@ pub(super) struct Owner {
 impl State {
     /// Finds the session that has this tool call.
     pub(super) fn owner_by_id(&self, grant: Grant, id: &ToolCallId) -> Option<Owner> {
-        let has_call = |chat: &&Chat| chat.incoming().find_tool(id).is_some();
+        let has_call = |chat: &&Chat| {
+            let found = chat.incoming().find_tool(id);
+            found.is_some_and(|tool| tool.call.status.is_open()) && !self.is_taken(chat.id, id)
+        };
         let chat = self.callers(grant).find(has_call)?;
         Some(Owner { chat: chat.id, row: Some(id.clone()), is_unclear: false })
     }
@@ -99,9 +102,10 @@ impl State {
         let Some(call) = self.tools.calls.get(&token) else { return };
         let Some(chat) = self.chats.get_mut(&call.chat) else { return };
         let Some(row) = &call.row else { return };
-        let title = Some(chat.title_of_tool(&call.request));
+        let (title, name) = (chat.title_of_tool(&call.request), rule_name(&call.request));
+        let (title, name) = (Some(title), Some(name));
         chat.tools.titled.insert(row.clone());
-        chat.incoming_mut().tool(row, ToolCallPatch { title, ..ToolCallPatch::default() });
+        chat.incoming_mut().tool(row, ToolCallPatch { title, name, ..ToolCallPatch::default() });
         chat.redraw.tool_calls.insert(row.clone());
     }
 
@@ -147,13 +151,6 @@ impl Chat {
             ToolRequest::Own { name, .. } => format!("Run your tool {name}"),
         }
     }
-
-    /// Keeps the title that we have given to a tool call of one of our tools.
-    pub(super) fn keep_tool_title(&self, call: &ToolCallId, patch: &mut ToolCallPatch) {
-        if self.tools.titled.contains(call) {
-            patch.title = None;
-        }
-    }
 }
 
 /// The tool call that stands for a call which its agent did not report.
@@ -165,4 +162,9 @@ pub(super) fn own_row(token: ToolCallToken) -> ToolCallId {
 pub(super) fn is_call_of(call: &ToolCall, name: &str) -> bool {
     let names = call.name.as_deref().into_iter().chain([call.title.as_str()]);
     names.filter_map(own_name).any(|own| own == name)
+}
+
+/// The name of a tool in rules, whatever name the agent gives it.
+pub(super) fn rule_name(request: &ToolRequest) -> String {
+    format!("mcp__{SERVER_NAME}__{}", request.name())
 }

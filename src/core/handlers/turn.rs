@@ -372,8 +372,8 @@ impl State {
     }
 
     fn tool_call(&mut self, id: ChatId, call: &ToolCallId, mut patch: ToolCallPatch) {
+        self.keep_card(id, call, &mut patch);
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        chat.keep_tool_title(call, &mut patch);
         let ended = matches!(patch.status, Some(ToolStatus::Completed | ToolStatus::Failed));
         let replayed = chat.replay.loading().is_some();
         let asked = chat.call_awaiting_permission(call);
