@@ -176,3 +176,17 @@ fn the_quickfix_list_is_read_and_set() {
     chat.nvim.command("colder");
     assert_eq!(chat.nvim.eval(list), json!("mine"));
 }
+
+/// Holds (Editor tools): What is selected in a file that the agent may not read is not told.
+#[test]
+fn a_selection_elsewhere_is_not_told() {
+    let (mut chat, mut mcp) = chat_with_tools(&[]);
+    let elsewhere = TempFolder::new();
+    let secret = elsewhere.path().join("secret.txt");
+    fs::write(&secret, "password\n").unwrap();
+    chat.nvim.command(&format!("edit {}", secret.display()));
+    chat.nvim.input("V<Esc>");
+    let told = mcp.call("open_buffers", json!({}));
+    assert!(!told.text.contains("password"), "{told:?}");
+    assert!(told.text.contains("(outside the project)"), "{told:?}");
+}

@@ -71,7 +71,7 @@ fn rules_allow_edits() {
 fn announced(chat: &Chat, name: &str, arguments: &Json) -> Json {
     json!({
         "toolCallId": "t1", "title": name, "kind": "other", "status": "pending", "rawInput": arguments,
-        "_chat": chat.session,
+
     })
 }
 
@@ -149,4 +149,68 @@ fn review_before_asks_once() {
     let told = mcp.expect_told(call);
     assert!(!told.is_error, "{told:?}");
     assert!(disk(&chat, "a.txt").contains("FOUR"));
+}
+
+/// Holds (Editor tools): A command is not taken for a call of one of the tools, whatever its title.
+#[test]
+fn a_command_of_such_a_name_is_asked_about() {
+    let (mut chat, _mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let command = json!({"command": "rat_symbols"});
+    let call = json!({
+        "toolCallId": "t1", "title": "rat_symbols", "kind": "execute", "rawInput": command,
+    });
+    let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+    let pending = chat.ask_permission(call, options);
+    assert!(!chat.agent.is_answered(pending));
+    chat.nvim.command("RatCancel");
+    chat.answer(pending);
+}
+
+/// Holds (Editor tools): What an agent says of its tool call does not change the card that is on it.
+#[test]
+fn an_agent_cannot_change_the_card() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let arguments = edit(&chat, "a.txt", "four", "FOUR");
+    chat.tool_call(announced(&chat, "mcp__rat__edit_buffer", &arguments));
+    let call = mcp.begin_call("edit_buffer", arguments);
+    chat.nvim.poll_screen("+ FOUR");
+    let path = chat.path("a.txt");
+    let diff = json!({"type": "diff", "path": path, "oldText": "one\n", "newText": "harmless\n"});
+    chat.tool_call_update(json!({
+        "toolCallId": "t1", "title": "harmless", "kind": "read", "content": [diff],
+    }));
+    chat.say("said after it");
+    chat.nvim.poll_screen("said after it");
+    let lines = chat.transcript().join("\n");
+    assert!(lines.contains("FOUR") && !lines.contains("harmless"), "{lines}");
+    answer_card(&mut chat, "RatDeny");
+    assert!(mcp.expect_told(call).is_error);
+}
+
+/// Holds (Editor tools): Rules about a tool hold by its one name, for those that read, too, and whatever was allowed for the session.
+#[test]
+fn rules_about_tools_hold() {
+    let rules = json!([
+        "deny tool mcp__rat__open_buffers",
+        "ask tool mcp__rat__read_buffer",
+        "ask edit secret/"
+    ]);
+    let settings = json!({"permission": {"rules": rules}});
+    let mut chat =
+        Chat::builder().file("a.txt", TEXT).file("secret/b.txt", TEXT).setup(settings).in_turn();
+    let mut mcp = Mcp::start(&chat.agent.mcp_servers);
+    let told = mcp.call("open_buffers", json!({}));
+    assert!(told.is_error && told.text.contains("deny tool mcp__rat__open_buffers"), "{told:?}");
+    let call = mcp.begin_call("read_buffer", json!({"file_path": "a.txt"}));
+    answer_card(&mut chat, "RatAllow");
+    assert_eq!(mcp.expect_told(call).text, TEXT);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    chat.nvim.poll_screen("Allow edit_buffer for this session");
+    chat.nvim.let_time_pass();
+    chat.nvim.choose(2);
+    assert!(!mcp.expect_told(call).is_error);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "secret/b.txt", "four", "FOUR"));
+    answer_card(&mut chat, "RatDeny");
+    assert!(mcp.expect_told(call).is_error);
+    assert_eq!(disk(&chat, "secret/b.txt"), TEXT);
 }
