@@ -68,7 +68,7 @@ fn rules_allow_edits() {
     assert!(disk(&chat, "src/a.txt").contains("FOUR"));
 }
 
-fn announced(chat: &Chat, name: &str, arguments: &Json) -> Json {
+fn announced(name: &str, arguments: &Json) -> Json {
     json!({
         "toolCallId": "t1", "title": name, "kind": "other", "status": "pending", "rawInput": arguments,
 
@@ -80,7 +80,7 @@ fn announced(chat: &Chat, name: &str, arguments: &Json) -> Json {
 fn the_card_is_on_the_agents_tool_call() {
     let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
     let arguments = edit(&chat, "a.txt", "four", "FOUR");
-    let call = announced(&chat, "mcp__rat__edit_buffer", &arguments);
+    let call = announced("mcp__rat__edit_buffer", &arguments);
     chat.tool_call(call.clone());
     let options = json!([
         {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
@@ -171,7 +171,7 @@ fn a_command_of_such_a_name_is_asked_about() {
 fn an_agent_cannot_change_the_card() {
     let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
     let arguments = edit(&chat, "a.txt", "four", "FOUR");
-    chat.tool_call(announced(&chat, "mcp__rat__edit_buffer", &arguments));
+    chat.tool_call(announced("mcp__rat__edit_buffer", &arguments));
     let call = mcp.begin_call("edit_buffer", arguments);
     chat.nvim.poll_screen("+ FOUR");
     let path = chat.path("a.txt");
