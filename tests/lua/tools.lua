@@ -47,3 +47,5 @@ case("characters are counted in the units of the server", function()
     same(found, count, encoding)
   end
 end)
+
+check.finish()
