@@ -95,10 +95,12 @@ end
 ---@param client vim.lsp.Client
 ---@return boolean
 function M.has_ended(client)
-  return vim.lsp.get_client_by_id(client.id) == nil
+  local known = vim.lsp.get_client_by_id(client.id)
+  -- Of Neovim 0.12 it may be known for a while after its end.
+  return known == nil or known.is_stopped(known)
 end
 
----@type table<integer, table<fun(), true>>
+---@type table<integer, {client: vim.lsp.Client, listeners: table<fun(), true>}>
 local end_listeners = {}
 
 --- Calls a listener if a server ends.
@@ -106,11 +108,11 @@ local end_listeners = {}
 ---@param listener fun()
 ---@return fun() forget does not call it any more
 function M.on_end(client, listener)
-  local of_client = end_listeners[client.id] or {}
+  local of_client = end_listeners[client.id] or { client = client, listeners = {} }
   end_listeners[client.id] = of_client
-  of_client[listener] = true
+  of_client.listeners[listener] = true
   return function()
-    of_client[listener] = nil
+    of_client.listeners[listener] = nil
   end
 end
 
@@ -118,10 +120,10 @@ api.nvim_create_autocmd("LspDetach", {
   group = group,
   desc = "rat: note that a language server has ended",
   callback = vim.schedule_wrap(function()
-    for id, listeners in pairs(end_listeners) do
-      if vim.lsp.get_client_by_id(id) == nil then
+    for id, of_client in pairs(end_listeners) do
+      if M.has_ended(of_client.client) then
         end_listeners[id] = nil
-        for listener in pairs(listeners) do
+        for listener in pairs(of_client.listeners) do
           listener()
         end
       end
