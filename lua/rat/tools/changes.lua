@@ -6,14 +6,20 @@ local M = {}
 
 local request = client_of.request
 
+--- Sorts the edits of a server by file.
 ---@param edit table LSP `WorkspaceEdit`
 ---@param encoding string
 ---@return rat.notify.FoundEdits[]? edits
 ---@return string? problem
 local function file_edits(edit, encoding)
   local by_path, order = {}, {}
+  local unknown ---@type string?
   local function add(uri, edits)
-    local path = vim.uri_to_fname(uri)
+    local ok, path = pcall(vim.uri_to_fname, uri)
+    if not ok then
+      unknown = unknown or tostring(uri)
+      return
+    end
     if not by_path[path] then
       by_path[path] = {}
       order[#order + 1] = path
@@ -38,6 +44,9 @@ local function file_edits(edit, encoding)
       return nil, ("it would %s a file, which is not supported: do it by hand"):format(change.kind)
     end
     add(change.textDocument.uri, change.edits)
+  end
+  if unknown then
+    return nil, ("it would change %s, which is not a file"):format(unknown)
   end
   table.sort(order)
   return vim.tbl_map(function(path)
@@ -102,7 +111,7 @@ end
 --- Asks what is offered for a line.
 ---@param question {file: string, line: integer}
 ---@param answer rat.tools.Answer
----@param callback fun(actions: {action: table, client: vim.lsp.Client}[], buf: integer)
+---@param callback fun(actions: {action: table, client: vim.lsp.Client}[], buf: integer, notes: string[])
 local function offered(question, answer, callback)
   local method = "textDocument/codeAction"
   client_of.find(question.file, method, function(buf, _, problem)
@@ -117,7 +126,7 @@ local function offered(question, answer, callback)
         ("%s has no line %d"):format(vim.fs.basename(question.file), question.line)
       )
     end
-    local found, open = {}, #clients
+    local found, notes, open = {}, {}, #clients
     for _, client in ipairs(clients) do
       local line = question.line - 1
       local range = {
@@ -136,7 +145,8 @@ local function offered(question, answer, callback)
         range = range,
         context = { diagnostics = diagnostics },
       }
-      request(client, method, params, buf, function(result)
+      request(client, method, params, buf, function(result, wrong)
+        notes[#notes + 1] = wrong
         for _, action in ipairs(result or {}) do
           if not action.disabled then
             found[#found + 1] = { action = action, client = client }
@@ -144,7 +154,7 @@ local function offered(question, answer, callback)
         end
         open = open - 1
         if open == 0 then
-          callback(found, buf)
+          callback(found, buf, notes)
         end
       end)
     end
@@ -154,15 +164,17 @@ end
 ---@param question {file: string, line: integer}
 ---@param answer rat.tools.Answer
 function M.actions(question, answer)
-  offered(question, answer, function(found)
-    if #found == 0 then
+  offered(question, answer, function(found, _, notes)
+    if #found == 0 and #notes > 0 then
+      return answer(nil, table.concat(notes, "\n"))
+    elseif #found == 0 then
       return answer({ notes = { "nothing is offered for this line" } })
     end
     local titles = vim.tbl_map(function(one)
       return "- " .. one.action.title
     end, found)
     table.insert(titles, 1, "to apply one, call code_action again with its title:")
-    answer({ notes = titles })
+    answer({ notes = vim.list_extend(titles, notes) })
   end)
 end
 

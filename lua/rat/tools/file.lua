@@ -1,5 +1,5 @@
 --- Loads files into buffers for language servers, as if the user had opened them, but without a window, a swap file or what
---- filetype plugins do for typing. Once the user enters such a buffer, it is read again as usual.
+--- filetype plugins do for typing. Once the user enters such a buffer, it is opened as usual.
 local paths = require("rat.document.paths")
 
 local api = vim.api
@@ -28,10 +28,18 @@ local function open_as_usual(buf)
   vim.o.undoreload = lines
 end
 
---- Waits until the user enters one of these buffers.
+--- Waits until the user enters one of these buffers, or wipes it out.
 local function watch()
+  local group = api.nvim_create_augroup("rat_tools_files", {})
+  api.nvim_create_autocmd("BufWipeout", {
+    group = group,
+    desc = "rat: forget a file that was loaded for a language server",
+    callback = function(event)
+      hidden[event.buf] = nil
+    end,
+  })
   api.nvim_create_autocmd("BufEnter", {
-    group = api.nvim_create_augroup("rat_tools_files", {}),
+    group = group,
     desc = "rat: open a file as usual that was loaded for a language server",
     callback = function(event)
       local buf = event.buf
@@ -77,11 +85,10 @@ end
 ---@param path string real path
 ---@return integer? buf
 ---@return string? problem
----@return boolean? is_new
 function M.buffer(path)
   local buf = paths.find(path)
   if buf then
-    return buf, nil, false
+    return buf
   end
   local facts = vim.uv.fs_stat(path)
   if not facts then
@@ -95,7 +102,7 @@ function M.buffer(path)
   if not loaded then
     return nil, ("%s: %s"):format(path, problem)
   end
-  return loaded, nil, true
+  return loaded
 end
 
 --- Returns when a buffer was loaded here, and its 'changedtick' then. nil if the user has opened it.

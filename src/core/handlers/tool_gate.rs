@@ -91,10 +91,13 @@ impl State {
         let (id, row) = (call.chat, call.row.clone());
         let mut writing = Writing::default();
         let mut effects = Vec::new();
+        let Some(session) = self.chats.get(&id).and_then(Chat::key) else {
+            return self.finish_tool(token, ToolAnswer::error("the session has ended"));
+        };
         for write in writes {
             let request = RequestToken::of_ours(self.next_id());
             let Some(chat) = self.chats.get_mut(&id) else { return };
-            let Some(session) = chat.key() else { return };
+            let session = session.clone();
             let by = Author { session, turn: chat.turns, tool_call: row.clone() };
             let mut effect = chat.write(request, by, write.path.clone(), write.after.content());
             if let Effect::Write { base, repeats, .. } = &mut effect {

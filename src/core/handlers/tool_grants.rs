@@ -22,9 +22,7 @@ impl Chat {
             && self.info.capabilities.has(Capability::McpStdio)
             && !self.config.mcp_servers.iter().any(is_taken)
     }
-}
 
-impl Chat {
     /// Says whether the agent has the tools, and how often it has called which.
     pub(super) fn tools_in_words(&self) -> String {
         let Some(McpServer::Stdio { name, .. }) = &self.tools.server else {
