@@ -1,7 +1,7 @@
 //! Makes the edits of a language server (LSP `TextEdit`): each replaces a range of the same text, and counts characters in the
 //! units of the server.
 
-use super::text::{Shape, Text};
+use super::text::Text;
 use std::ops::Range;
 
 /// In what a language server counts the characters of a line (LSP `PositionEncodingKind`).
@@ -38,10 +38,7 @@ pub struct RangeEdit {
 
 /// Makes edits, whose ranges are all about the text before. `None` if two of them overlap, or one ends before it begins.
 pub fn apply_ranges(text: &Text, edits: &[RangeEdit], encoding: PositionEncoding) -> Option<Text> {
-    let mut content = text.body(0..text.len()).to_owned();
-    if text.shape().final_newline && !text.is_empty() {
-        content.push('\n');
-    }
+    let mut content = text.lf_content();
     let starts: Vec<usize> = std::iter::once(0)
         .chain(memchr::memchr_iter(b'\n', content.as_bytes()).map(|at| at + 1))
         .collect();
@@ -63,12 +60,7 @@ pub fn apply_ranges(text: &Text, edits: &[RangeEdit], encoding: PositionEncoding
     for (range, new) in ranges.into_iter().rev() {
         content.replace_range(range, &new);
     }
-    let final_newline = content.is_empty() || content.ends_with('\n');
-    let (shape, is_empty) = (Shape { final_newline, ..text.shape() }, content.is_empty());
-    if final_newline {
-        content.pop();
-    }
-    Some(Text::from_body(content, shape, is_empty))
+    Some(text.with_lf_content(content))
 }
 
 /// Returns how many bytes of a line come before a character; all of them if the line is shorter.

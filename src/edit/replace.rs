@@ -1,6 +1,6 @@
 //! Replaces texts in a [`Text`] by others, as the editing tools of agents do: each text must be there, and only once.
 
-use super::text::{Shape, Text};
+use super::text::Text;
 
 /// Why a text was not replaced. `at` counts the replacements from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +30,7 @@ pub fn replace<'a>(
     text: &Text,
     replacements: impl IntoIterator<Item = (&'a str, &'a str, bool)>,
 ) -> Result<(Text, usize), ReplaceError> {
-    let mut content = text.body(0..text.len()).to_owned();
-    if text.shape().final_newline && !text.is_empty() {
-        content.push('\n');
-    }
+    let mut content = text.lf_content();
     let mut count = 0;
     for (index, (old, new, all)) in replacements.into_iter().enumerate() {
         let at = index + 1;
@@ -59,13 +56,7 @@ pub fn replace<'a>(
         count += places.len();
         content = content.replace(&old, &new);
     }
-    let final_newline = content.is_empty() || content.ends_with('\n');
-    let shape = Shape { final_newline, ..text.shape() };
-    let is_empty = content.is_empty();
-    if final_newline {
-        content.pop();
-    }
-    Ok((Text::from_body(content, shape, is_empty), count))
+    Ok((text.with_lf_content(content), count))
 }
 
 #[cfg(test)]

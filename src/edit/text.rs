@@ -116,6 +116,25 @@ impl Text {
         text
     }
 
+    /// Returns the lines with `\n` for each line ending, whichever the file has.
+    pub(super) fn lf_content(&self) -> String {
+        let mut content = self.body.clone();
+        if self.shape.final_newline && !self.is_empty() {
+            content.push('\n');
+        }
+        content
+    }
+
+    /// Returns the text with other lines, given as [`Text::lf_content`] returns them.
+    pub(super) fn with_lf_content(&self, mut content: String) -> Self {
+        let is_empty = content.is_empty();
+        let final_newline = is_empty || content.ends_with('\n');
+        if final_newline {
+            content.pop();
+        }
+        Self::from_body(content, Shape { final_newline, ..self.shape }, is_empty)
+    }
+
     /// Returns the same lines with another shape.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {

@@ -71,7 +71,6 @@ fn rules_allow_edits() {
 fn announced(name: &str, arguments: &Json) -> Json {
     json!({
         "toolCallId": "t1", "title": name, "kind": "other", "status": "pending", "rawInput": arguments,
-
     })
 }
 
@@ -103,6 +102,11 @@ fn the_card_is_on_the_agents_tool_call() {
 fn other_requests_are_for_the_user() {
     let (mut chat, _mcp) = chat_with_tools(&[("a.txt", TEXT)]);
     let call = json!({"toolCallId": "t1", "title": "mcp__rats__edit_buffer", "kind": "other"});
+    check_user_is_asked(&mut chat, call);
+}
+
+/// Has the agent ask about a tool call, which is not to be answered before the user does.
+fn check_user_is_asked(chat: &mut Chat, call: Json) {
     let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
     let pending = chat.ask_permission(call, options);
     assert!(!chat.agent.is_answered(pending));
@@ -159,11 +163,7 @@ fn a_command_of_such_a_name_is_asked_about() {
     let call = json!({
         "toolCallId": "t1", "title": "rat_symbols", "kind": "execute", "rawInput": command,
     });
-    let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
-    let pending = chat.ask_permission(call, options);
-    assert!(!chat.agent.is_answered(pending));
-    chat.nvim.command("RatCancel");
-    chat.answer(pending);
+    check_user_is_asked(&mut chat, call);
 }
 
 /// Holds (Editor tools): What an agent says of its tool call does not change the card that is on it.

@@ -1,8 +1,15 @@
 //! Tools that the user adds.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{answer_card, chat_with_tools};
+use crate::support::Mcp;
+
+fn tool_names(mcp: &mut Mcp) -> Vec<String> {
+    let listed = mcp.request("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+}
 
 /// Holds (Editor tools): A tool that the user adds is offered to running agents, asked about unless it only reads, and run.
 #[test]
@@ -27,9 +34,7 @@ fn a_tool_of_the_user_is_called() {
     mcp.expect(|message| message["method"] == "notifications/tools/list_changed");
     let mut names = Vec::new();
     chat.nvim.poll("the tools", |_| {
-        let listed = mcp.request("tools/list", json!({}));
-        let tools = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
-        names = tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
+        names = tool_names(&mut mcp);
         names.len() == 13
     });
     assert_eq!(names[10..], ["broken", "deploy", "weather"]);
@@ -41,4 +46,22 @@ fn a_tool_of_the_user_is_called() {
     assert_eq!(mcp.expect_told(call).text, "deployed\n");
     let told = mcp.call("broken", json!({}));
     assert!(told.is_error && told.text.contains("the tool failed"), "{told:?}");
+}
+
+/// Holds (Editor tools): A tool of the user's cannot take the name of one of the editor's own.
+#[test]
+fn names_of_the_editors_tools_are_taken() {
+    let (mut chat, mut mcp) = chat_with_tools(&[]);
+    let names = tool_names(&mut mcp);
+    assert_eq!(names.len(), 10);
+    let added = chat.nvim.lua(
+        r#"
+        vim.notify = function() end
+        return vim.tbl_filter(function(name)
+          return require("rat").tool({ name = name, description = "x", run = tostring })
+        end, ...)
+        "#,
+        json!([names]),
+    );
+    assert_eq!(added, Json::Array(Vec::new()));
 }
