@@ -35,8 +35,8 @@ struct Link {
     stream: Option<UnixStream>,
     /// Why there is none, for the agent's model.
     why: String,
-    /// The ids of the agent's requests that the bridge has not answered.
-    open: Vec<Box<RawValue>>,
+    /// The agent's requests that the bridge has not answered, with their ids.
+    open: Vec<(Box<RawValue>, String)>,
 }
 
 /// Runs until stdin is closed.
@@ -145,7 +145,7 @@ impl Link {
         let text = String::from_utf8_lossy(line);
         let Some(stream) = &mut self.stream else { return self.answer_alone(&text) };
         if let Ok(Message::Request { id, .. }) = parse(&text) {
-            self.open.push(id.to_owned());
+            self.open.push((id.to_owned(), text.clone().into_owned()));
         }
         let whole = [line, b"\n"].concat();
         if stream.write_all(&whole).is_err() {
@@ -155,7 +155,7 @@ impl Link {
 
     fn answered(&mut self, line: &str) {
         if let Ok(Message::Response { id, .. }) = parse(line) {
-            self.open.retain(|open| open.get() != id.get());
+            self.open.retain(|(open, _)| open.get() != id.get());
         }
     }
 
@@ -164,19 +164,18 @@ impl Link {
         if self.stream.take().is_some() {
             "this session of the agent has ended, or Neovim is gone".clone_into(&mut self.why);
         }
-        for id in std::mem::take(&mut self.open) {
-            say(&protocol::called(&id, &self.refusal()));
+        for (_, line) in std::mem::take(&mut self.open) {
+            self.answer_alone(&line);
         }
-    }
-
-    fn refusal(&self) -> ToolAnswer {
-        ToolAnswer::error(format!("the editor's tools cannot be used: {}", self.why))
     }
 
     fn answer_alone(&self, line: &str) {
         match protocol::react(line, &[]) {
             Reaction::Reply(reply) => say(&reply),
-            Reaction::Call(call) => say(&protocol::called(call.id, &self.refusal())),
+            Reaction::Call(call) => {
+                let why = format!("the editor's tools cannot be used: {}", self.why);
+                say(&protocol::called(call.id, &ToolAnswer::error(why)));
+            }
             Reaction::Cancel(_) | Reaction::Nothing => {}
         }
     }

@@ -1,8 +1,9 @@
 //! The process between an agent and the editor, and what is left when something dies.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::chat_with_tools;
-use crate::support::{Chat, DEADLINE, Mcp, binary, poll_for};
+use crate::support::{Chat, DEADLINE, Mcp, TempFolder, binary, poll_for};
 
 /// A variable of the server's entry.
 fn variable(servers: &Json, name: &str) -> String {
@@ -135,15 +136,23 @@ fn a_killed_pipe_is_started_again() {
 fn a_busy_neovim_delays_no_handshake() {
     let mut chat = Chat::in_turn();
     let mut mcp = Mcp::spawn(&chat.agent.mcp_servers, |_| {});
-    chat.nvim
-        .feed(":lua local till = vim.uv.hrtime() + 3e9 while vim.uv.hrtime() < till do end<CR>");
-    chat.nvim.poll_for("that it is busy", |_| Some(()));
+    let (busy, release) = (chat.path("busy"), chat.path("release"));
+    let work = "vim.schedule(function()
+        io.open('busy', 'w'):close()
+        while not vim.uv.fs_stat('release') do end
+    end)";
+    chat.nvim.lua(work, json!([]));
+    assert!(poll_for(DEADLINE, || busy.exists().then_some(())).is_some());
     let began = Instant::now();
     mcp.initialize();
     mcp.request("tools/list", json!({}));
     let took = began.elapsed();
     assert!(took < Duration::from_millis(500), "{took:?}");
-    assert!(chat.nvim.eval("1") == json!(1));
+    fs::write(&release, "").unwrap();
+    assert_eq!(
+        mcp.call("read_buffer", json!({"file_path": chat.path("release")})).text,
+        "\n[nothing is there]\n"
+    );
 }
 
 fn is_gone(path: &Path) -> bool {
@@ -168,6 +177,32 @@ fn nothing_is_left_after_a_kill() {
         assert!(told.is_error && told.text.contains("Neovim is gone"), "{victim}: {told:?}");
         mcp.close();
     }
+}
+
+/// Holds (Editor tools): What the bridge leaves open when it is gone is answered as what it is.
+#[test]
+fn open_requests_are_answered_without_the_bridge() {
+    let folder = TempFolder::new();
+    let socket = folder.path().join("s");
+    let bridge = UnixListener::bind(&socket).unwrap();
+    let variables = [("RAT_NVIM_SOCKET", json!(socket)), ("RAT_NVIM_TOKEN", json!("token"))];
+    let env = variables.map(|(name, value)| json!({"name": name, "value": value}));
+    let entry = json!({"name": "rat", "command": binary(), "args": ["mcp"], "env": env});
+    let mut mcp = Mcp::spawn(&json!([entry]), |_| {});
+    let (mut stream, _) = bridge.accept().unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "token");
+    stream.write_all(b"welcome\n").unwrap();
+    let ids = ["initialize", "tools/list"].map(|method| mcp.begin(method, json!({})));
+    let call = mcp.begin_call("open_buffers", json!({}));
+    for _ in 0..3 {
+        lines.next().unwrap().unwrap();
+    }
+    drop((stream, lines));
+    assert_eq!(mcp.expect_answer(ids[0])["result"]["serverInfo"]["name"], json!("rat.nvim"));
+    assert_eq!(mcp.expect_answer(ids[1])["result"]["tools"].as_array().map(Vec::len), Some(10));
+    let told = mcp.expect_told(call);
+    assert!(told.is_error && told.text.contains("Neovim is gone"), "{told:?}");
 }
 
 /// Holds (Editor tools): `rat-nvim mcp` without a Neovim lists the tools, and says what is missing.
