@@ -83,6 +83,24 @@ fn new_errors_are_told() {
     assert_eq!((told.text.as_str(), told.is_error), (expected, false));
 }
 
+/// Holds (Editor tools): What a server says only when asked, of a file that is not open, is told only if an edit has caused it.
+#[test]
+fn new_errors_of_a_server_that_is_asked_are_told() {
+    let files = [("a.txt", "first\nBAD before\n")];
+    let (mut chat, mut mcp) = chat_with_tools(&files);
+    start_server(&mut chat, json!({"pulls": true}));
+    for (old, new) in [("first", "BAD first\nlast"), ("last", "BAD last")] {
+        let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", old, new));
+        answer_card(&mut chat, "RatAllow");
+        let told = mcp.expect_told(call);
+        let error = format!("error: BAD {old} [words]");
+        assert!(
+            told.text.contains(&error) && told.text.ends_with("1 new diagnostic\n"),
+            "{told:?}"
+        );
+    }
+}
+
 /// Holds (Editor tools): With `diagnostics = "note"` the next prompt tells the errors that a turn has brought, once.
 #[test]
 fn the_next_prompt_tells_new_errors() {

@@ -8,6 +8,7 @@ local M = {}
 ---@field silent? string[] methods that are never answered
 ---@field dies_at? string a method at which it ends
 ---@field says_nothing? boolean whether it publishes nothing
+---@field pulls? boolean whether it has to be asked for diagnostics, and publishes none
 
 local function files(root)
   local all = vim.fn.glob(root .. "/*.txt", false, true)
@@ -55,10 +56,7 @@ end
 local function server(opts)
   return function(dispatchers)
     local texts, versions, is_closing, last_id = {}, {}, false, 0
-    local function publish(uri)
-      if opts.says_nothing then
-        return
-      end
+    local function problems(uri)
       local found = {}
       for index, line in ipairs(vim.split(texts[uri], "\n")) do
         if line:find("BAD") then
@@ -66,10 +64,16 @@ local function server(opts)
             { range = range(index - 1, 0, 1), severity = 1, message = line, source = "words" }
         end
       end
+      return found
+    end
+    local function publish(uri)
+      if opts.says_nothing or opts.pulls then
+        return
+      end
       dispatchers.notification("textDocument/publishDiagnostics", {
         uri = uri,
         version = versions[uri],
-        diagnostics = found,
+        diagnostics = problems(uri),
       })
     end
     local function word(params)
@@ -86,9 +90,14 @@ local function server(opts)
             definitionProvider = true,
             renameProvider = true,
             hoverProvider = true,
+            diagnosticProvider = opts.pulls
+              and { interFileDependencies = false, workspaceDiagnostics = false },
             positionEncoding = "utf-8",
           },
         }
+      end,
+      ["textDocument/diagnostic"] = function(params)
+        return { kind = "full", items = problems(params.textDocument.uri) }
       end,
       ["textDocument/references"] = function(params)
         return uses(texts, opts.root, word(params))

@@ -24,6 +24,10 @@ local PULL = "textDocument/diagnostic"
 ---@type table<string, integer>
 local before = {}
 
+--- What servers have answered last that have to be asked, by client and buffer: Neovim keeps it for visible buffers only.
+---@type table<string, {buf: integer, tick: integer, items: table[]}>
+local pulled = {}
+
 --- When an agent has changed a buffer last.
 local last_edit = 0
 
@@ -83,6 +87,18 @@ local function add_pulled(path, items, found)
       source = item.source,
       code = item.code,
     })
+  end
+end
+
+--- What servers have answered of texts that are still the same.
+---@param found table<string, rat.tools.Diagnostic>
+local function add_answers(found)
+  for key, last in pairs(pulled) do
+    if api.nvim_buf_is_loaded(last.buf) and api.nvim_buf_get_changedtick(last.buf) == last.tick then
+      add_pulled(api.nvim_buf_get_name(last.buf), last.items, found)
+    else
+      pulled[key] = nil
+    end
   end
 end
 
@@ -161,14 +177,16 @@ local function collect(buf, path, found, callback)
     end)
     if pulls then
       local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-      local is_answered = false
+      local is_answered, tick = false, api.nvim_buf_get_changedtick(buf)
       local function answered(result, problem)
         if not is_answered then
           is_answered = true
           if problem or not result then
             unsure[#unsure + 1] = client.name
           else
-            add_pulled(path, result.items or {}, found)
+            local items = result.items or {}
+            pulled[("%d %d"):format(client.id, buf)] = { buf = buf, tick = tick, items = items }
+            add_pulled(path, items, found)
           end
           done()
         end
@@ -201,6 +219,7 @@ function M.counts()
   local counts = {}
   local found = {} ---@type table<string, rat.tools.Diagnostic>
   add_known(nil, found)
+  add_answers(found)
   for _, one in pairs(found) do
     counts[said(one)] = (counts[said(one)] or 0) + 1
   end
