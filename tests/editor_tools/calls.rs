@@ -188,5 +188,5 @@ fn a_selection_elsewhere_is_not_told() {
     chat.nvim.input("V<Esc>");
     let told = mcp.call("open_buffers", json!({}));
     assert!(!told.text.contains("password"), "{told:?}");
-    assert!(told.text.contains("(outside the project)"), "{told:?}");
+    assert!(told.text.contains("(not shown: you have no access to this file)"), "{told:?}");
 }

@@ -243,6 +243,15 @@ local function kind_name(kind)
   return (vim.lsp.protocol.SymbolKind[kind] or "symbol"):lower()
 end
 
+--- Describes a symbol, and what it is in.
+---@param symbol table LSP `DocumentSymbol`, `SymbolInformation` or `WorkspaceSymbol`
+---@return string
+local function describe(symbol)
+  local container = symbol.containerName or ""
+  local inside = container ~= "" and (" in " .. container) or ""
+  return ("%s %s%s"):format(kind_name(symbol.kind), symbol.name, inside)
+end
+
 ---@param symbols table[]
 ---@param path string
 ---@param level integer
@@ -251,16 +260,7 @@ local function flatten(symbols, path, level, places)
   for _, symbol in ipairs(symbols) do
     local range = symbol.selectionRange or (symbol.location or {}).range
     if range then
-      local inside = symbol.containerName
-          and symbol.containerName ~= ""
-          and (" in " .. symbol.containerName)
-        or ""
-      local text = ("%s%s %s%s"):format(
-        ("  "):rep(level),
-        kind_name(symbol.kind),
-        symbol.name,
-        inside
-      )
+      local text = ("  "):rep(level) .. describe(symbol)
       places[#places + 1] = { path = path, line = range.start.line + 1, text = text }
     end
     if level + 1 < MOST_LEVELS then
@@ -309,11 +309,8 @@ function M.of_project(question, answer)
         local ok, path = pcall(vim.uri_to_fname, (symbol.location or {}).uri)
         if ok and vim.startswith(path, question.folder .. "/") then
           local range = symbol.location.range
-          local inside = (symbol.containerName or "") ~= "" and (" in " .. symbol.containerName)
-            or ""
-          local text = ("%s %s%s"):format(kind_name(symbol.kind), symbol.name, inside)
-          places[#places + 1] =
-            { path = path, line = range and range.start.line + 1 or 0, text = text }
+          local line = range and range.start.line + 1 or 0
+          places[#places + 1] = { path = path, line = line, text = describe(symbol) }
         end
       end
       if open == 0 then

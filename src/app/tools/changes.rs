@@ -1,11 +1,11 @@
 //! Prepares the changes of calls as writes, and says what they have led to.
 
 use super::{Answered, Call, is_missing, refused, text};
-use crate::app::file_outcome::{failure, read_outcome};
+use crate::app::file_outcome::failure;
 use crate::core::messages::files::{Consent, FileOutcome, ProposedWrite};
 use crate::core::messages::policy::WriteDirty;
 use crate::core::messages::workbench::{FileEdits, Question};
-use crate::documents::{ReadRequest, WriteRequest};
+use crate::documents::WriteRequest;
 use crate::edit::{ReplaceError, Text, apply_ranges, replace};
 use crate::session::author::Author;
 use crate::session::editor_tool::{Replacement, Severity, ToolRequest};
@@ -20,7 +20,7 @@ impl Call<'_> {
     pub(super) async fn edit(&self, file: &Path, edits: &[Replacement]) -> Answered {
         let path = self.resolve(file, ToolKind::Edit).await?;
         self.mark(vec![path.clone()]).await;
-        let read = match self.whole(&path).await {
+        let read = match self.text_of(&path, None, None).await {
             Err(outcome) if is_missing(&outcome) => String::new(),
             read => read?,
         };
@@ -52,7 +52,7 @@ impl Call<'_> {
                 resolved => resolved?,
             };
             // At once: the edits are about the text that the language server knows.
-            let read = self.whole(&path).await?;
+            let read = self.text_of(&path, None, None).await?;
             let text = apply_ranges(&Text::parse(&read), &edits, encoding);
             let text = text.ok_or_else(|| refused("the edits of the language server overlap"))?;
             changes.push((path, read, text.content()));
@@ -69,16 +69,6 @@ impl Call<'_> {
     async fn mark(&self, files: Vec<PathBuf>) {
         if let Err(problem) = self.tools.workbench.ask(Question::Mark(files)).await {
             tracing::debug!(%problem, "diagnostics before a change are not known");
-        }
-    }
-
-    /// Reads a whole file.
-    async fn whole(&self, path: &Path) -> Answered<String> {
-        let (session, path) = (self.session.clone(), path.to_owned());
-        let request = ReadRequest { session, path, line: None, limit: None };
-        match read_outcome(self.tools.documents.read(request).await) {
-            FileOutcome::Text(text) => Ok(text),
-            other => Err(other),
         }
     }
 

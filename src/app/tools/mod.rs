@@ -29,7 +29,7 @@ use tokio::task::spawn_blocking;
 const MOST_OF_FILE: usize = 40 << 10;
 
 /// What is said in place of the text of a file that the agent may not read.
-const OUTSIDE: &str = "(outside the project)";
+const HIDDEN: &str = "(not shown: you have no access to this file)";
 
 /// What the tools work with.
 #[derive(Debug, Clone)]
@@ -149,27 +149,29 @@ impl Call<'_> {
 
     async fn read(&self, file: &Path, offset: u32, limit: u32) -> Answered {
         let path = self.resolve(file, ToolKind::Read).await?;
-        let given = self
-            .tools
-            .editor
-            .provided_text(&path, Some(offset), Some(limit.saturating_add(1)))
-            .await;
-        let request = ReadRequest {
-            session: self.session.clone(),
-            path: path.clone(),
-            line: Some(offset),
-            // One more shows whether the file goes on.
-            limit: Some(limit.saturating_add(1)),
-        };
-        let read = match given {
+        // One more shows whether the file goes on.
+        let (from, count) = (Some(offset), Some(limit.saturating_add(1)));
+        let read = match self.tools.editor.provided_text(&path, from, count).await {
             Some(text) => text,
-            None => match read_outcome(self.tools.documents.read(request).await) {
-                FileOutcome::Text(text) => text,
-                other => return Err(other),
-            },
+            None => self.text_of(&path, from, count).await?,
         };
         let is_unsaved = self.tools.editor.loaded(true).await.is_ok_and(|all| all.contains(&path));
         Ok(FileOutcome::Text(excerpt(&read, offset, limit, is_unsaved)))
+    }
+
+    /// Reads lines of a document; all if it is not said which.
+    async fn text_of(
+        &self,
+        path: &Path,
+        line: Option<u32>,
+        limit: Option<u32>,
+    ) -> Answered<String> {
+        let (session, path) = (self.session.clone(), path.to_owned());
+        let request = ReadRequest { session, path, line, limit };
+        match read_outcome(self.tools.documents.read(request).await) {
+            FileOutcome::Text(text) => Ok(text),
+            other => Err(other),
+        }
     }
 
     /// Asks a question whose answer is places, and says which.
@@ -184,7 +186,7 @@ impl Call<'_> {
         let Findings { places, total, edits, notes } = self.ask(Question::OpenBuffers).await?;
         let found = Findings { places, total, edits, notes: Vec::new() };
         let mut shown = self.within_scope(found).await;
-        if shown.places.first().is_some_and(|place| place.text != OUTSIDE) {
+        if shown.places.first().is_some_and(|place| place.text != HIDDEN) {
             shown.notes.extend(notes);
         }
         Ok(FileOutcome::Text(text::places(self.cwd(), &shown, "file")))
@@ -225,18 +227,18 @@ impl Call<'_> {
         });
         let Ok(hidden) = hidden.await else { return Findings::default() };
         if !hidden.is_empty() {
-            notes.push(format!(
-                "the text of {} outside the project is not shown",
-                if hidden.len() == 1 {
-                    "a file".to_owned()
-                } else {
-                    format!("{} files", hidden.len())
+            notes.push(match hidden.len() {
+                1 => "the text of 1 file is not shown, since you have no access to it".to_owned(),
+                count => {
+                    format!(
+                        "the text of {count} files is not shown, since you have no access to them"
+                    )
                 }
-            ));
+            });
         }
         for place in &mut places {
             if hidden.contains(&place.path) {
-                OUTSIDE.clone_into(&mut place.text);
+                HIDDEN.clone_into(&mut place.text);
             }
         }
         Findings { places, total, edits, notes }
