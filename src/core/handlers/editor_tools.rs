@@ -236,14 +236,22 @@ impl State {
         let found = self.tools.calls.iter_mut().find(|(_, call)| call.caller == Some(caller));
         let Some((token, call)) = found.map(|(token, call)| (*token, call)) else { return };
         call.caller = None;
-        let (id, asks) = (call.chat, matches!(call.step, Step::Consent(_)));
-        if asks {
-            self.withdraw_consent(id, token);
+        if !matches!(call.step, Step::Writes(_) | Step::Check) {
+            self.drop_tool_call(token);
         }
+    }
+
+    /// Forgets a call that has changed nothing, and what the user is asked about it.
+    fn drop_tool_call(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get(&token) else { return };
+        self.withdraw_consent(call.chat, token);
         self.end_own_row(token, true);
-        let is_writing = |call: &RunningCall| matches!(call.step, Step::Writes(_) | Step::Check);
-        if !self.tools.calls.get(&token).is_some_and(is_writing) {
-            self.tools.calls.remove(&token);
+        self.tools.calls.remove(&token);
+        let is_of_call = |request: &PendingRequest| request.by == Requester::Tool(token);
+        let requests = self.requests.iter().filter(|(_, request)| is_of_call(request));
+        for request in requests.map(|(request, _)| *request).collect::<Vec<_>>() {
+            self.requests.remove(&request);
+            self.leave_questions(request);
         }
     }
 
@@ -259,14 +267,12 @@ impl State {
 
     /// The turn of a chat is over, and with it the calls that would have been made again.
     pub(super) fn drop_late_tool_calls(&mut self, id: ChatId) {
-        let is_late = |call: &RunningCall| call.chat == id && call.caller.is_none();
+        let is_late = |call: &RunningCall| {
+            call.chat == id && call.caller.is_none() && !matches!(call.step, Step::Writes(_))
+        };
         let late = self.tools.calls.iter().filter(|(_, call)| is_late(call));
         for token in late.map(|(token, _)| *token).collect::<Vec<_>>() {
-            self.withdraw_consent(id, token);
-            self.end_own_row(token, true);
-            self.tools
-                .calls
-                .retain(|other, call| *other != token || matches!(call.step, Step::Writes(_)));
+            self.drop_tool_call(token);
         }
     }
 }

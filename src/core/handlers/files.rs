@@ -95,6 +95,11 @@ impl State {
         }
         let message = "the request was withdrawn".to_owned();
         self.respond_early(token, Answer::Error { code: REQUEST_CANCELLED, message });
+        self.leave_questions(token);
+    }
+
+    /// Withdraws a question that only this request waits for.
+    pub(super) fn leave_questions(&mut self, token: RequestToken) {
         for question in self.questions.values_mut() {
             if let Question::OutsidePath { waiting, .. } | Question::Read { waiting, .. } = question
             {

@@ -94,6 +94,10 @@ fn proposed() -> FileOutcome {
     FileOutcome::Edits(vec![ProposedWrite { path, exists, before, after }])
 }
 
+fn outside() -> FileOutcome {
+    FileOutcome::Outside { file: "/elsewhere/a".into(), folder: None }
+}
+
 fn written() -> FileOutcome {
     FileOutcome::Written { changes: Vec::new(), notice: None }
 }
@@ -111,6 +115,7 @@ enum Step {
     RowsOver,
     Text,
     Proposed,
+    Outside,
     Written,
     Failed,
     Allow(bool),
@@ -128,6 +133,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Step::RowsOver),
         Just(Step::Text),
         Just(Step::Proposed),
+        Just(Step::Outside),
         Just(Step::Written),
         Just(Step::Failed),
         any::<bool>().prop_map(Step::Allow),
@@ -150,6 +156,7 @@ fn play(tools: &mut Tools, step: Step) {
         }
         Step::Text => tools.answered(FileOutcome::Text("text".to_owned())),
         Step::Proposed => tools.answered(proposed()),
+        Step::Outside => tools.answered(outside()),
         Step::Written => tools.answered(written()),
         Step::Failed => tools.answered(failed()),
         Step::Allow(allow) => tools.allow(allow),
@@ -192,6 +199,8 @@ proptest! {
         }
         prop_assert!(tools.world.state.tools.calls.is_empty());
         prop_assert!(tools.world.state.tools.grants.is_empty());
+        prop_assert!(tools.world.state.questions.is_empty());
+        prop_assert!(tools.world.state.requests.is_empty());
     }
 }
 
@@ -214,7 +223,7 @@ fn a_call_that_is_made_again_gets_the_answer() {
     assert_eq!(tools.answers[&first].len(), 1);
 }
 
-/// Holds (Editor tools): What nobody waits for any more is not done: its card goes with it.
+/// Holds (Editor tools): What nobody waits for any more is not done: what the user is asked about it goes with it.
 #[test]
 fn a_withdrawn_call_is_not_done() {
     let mut tools = Tools::ready();
@@ -226,4 +235,9 @@ fn a_withdrawn_call_is_not_done() {
     assert!(tools.world.state.chats[&ChatId(1)].awaiting_user.permissions.is_empty());
     tools.allow(true);
     assert!(tools.queries.is_empty() && tools.answers.is_empty());
+    let token = tools.call(read());
+    tools.answered(outside());
+    assert_eq!(tools.world.state.questions.len(), 1);
+    tools.handle(Event::Tools(ToolsEvent::Withdrawn(token)));
+    assert!(tools.world.state.questions.is_empty() && tools.world.state.requests.is_empty());
 }
