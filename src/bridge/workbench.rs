@@ -87,12 +87,12 @@ fn symbol(symbol: workbench::Symbol) -> Symbol {
 fn question(question: workbench::Question) -> Question {
     use workbench::Question as Asked;
     match question {
-        Asked::Diagnostics { files, severity, since_last_edit } => Question::Diagnostics {
+        Asked::Diagnostics { files, severity, since_last_edit_of } => Question::Diagnostics {
             files: files.into_iter().map(text).collect(),
             severity: word(severity),
-            since_last_edit,
+            since_last_edit_of: since_last_edit_of.map(|chat| chat.0),
         },
-        Asked::Mark(files) => Question::Mark { files: files.into_iter().map(text).collect() },
+        Asked::Settle(files) => Question::Settle { files: files.into_iter().map(text).collect() },
         Asked::References(at) => Question::References(symbol(at)),
         Asked::Definition(at) => Question::Definition(symbol(at)),
         Asked::FileSymbols(file) => Question::FileSymbols { file: text(file) },

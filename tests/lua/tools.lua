@@ -48,4 +48,59 @@ case("characters are counted in the units of the server", function()
   end
 end)
 
+--- Holds (Editor tools): What an edit has brought is told by what was wrong before it, whatever other chats have changed since.
+case("each chat has its own last edit", function()
+  local nvim = check.start()
+  nvim:lua([[
+    baseline, edits = require("rat.tools.baseline"), require("rat.document.edits")
+    namespace, bufs, clock = vim.api.nvim_create_namespace("words"), {}, 0
+    vim.uv.now = function() return clock end
+    for _, name in ipairs({ "a.txt", "b.txt" }) do
+      vim.cmd.edit(name)
+      vim.cmd("silent write")
+      bufs[name] = vim.api.nvim_get_current_buf()
+    end
+    --- Writes lines for a chat, and shows each that has BAD in it as an error.
+    function write(chat, name, lines)
+      clock = clock + 1000
+      local buf = bufs[name]
+      edits.make(buf, { { 0, -1, -1, -1, lines } })
+      local found = {}
+      for index, line in ipairs(lines) do
+        if line:find("BAD") then
+          found[#found + 1] = { lnum = index - 1, col = 0, severity = 1, message = line }
+        end
+      end
+      vim.diagnostic.set(namespace, buf, found)
+      if chat then
+        baseline.changed(chat, vim.uv.fs_realpath(name))
+      end
+    end
+    function new(chat, files)
+      local found = {}
+      baseline.add_known(nil, found)
+      local since = baseline.before_edit(chat, vim.tbl_map(vim.uv.fs_realpath, files))
+      local texts = vim.tbl_map(function(one) return one.text end, baseline.new(found, since))
+      table.sort(texts)
+      return texts
+    end
+  ]])
+  local function new(chat, files)
+    return nvim:lua("return new(...)", chat, files or {})
+  end
+  nvim:lua("write(1, 'a.txt', { 'BAD one' })")
+  nvim:lua("write(2, 'b.txt', { 'BAD two' })")
+  same(new(1), { "error: BAD one", "error: BAD two" })
+  same(new(2), { "error: BAD two" })
+  nvim:lua("write(1, 'a.txt', { 'BAD one', 'BAD three' })")
+  same(new(1), { "error: BAD three" })
+  same(new(2), { "error: BAD three", "error: BAD two" })
+  -- It is not known yet whose edit this is.
+  nvim:lua("write(nil, 'b.txt', { 'BAD two', 'BAD four' })")
+  same(new(1, { "b.txt" }), { "error: BAD four" })
+  same(new(1), { "error: BAD four", "error: BAD three" })
+  nvim:lua("baseline.closed(1)")
+  same(#new(1), 4, "nothing is known of a chat without an edit")
+end)
+
 check.finish()

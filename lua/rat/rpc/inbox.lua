@@ -71,6 +71,7 @@ function handlers.closed(payload)
       require("rat.in_place").closed(chat)
     end
     require("rat.tools.after_turn").closed(payload.chat)
+    require("rat.tools.baseline").closed(payload.chat)
     require("rat.chat").closed(chat)
   end
 end
@@ -79,6 +80,13 @@ end
 function handlers.notify(payload)
   local tell = notify[payload.level] or notify.info
   tell(payload.text)
+end
+
+---@param change rat.msg.EventData
+local function file_changed(change)
+  local chat, path = assert(change.chat), assert(change.path)
+  require("rat.tools.after_turn").changed(chat, path)
+  require("rat.tools.baseline").changed(chat, path)
 end
 
 ---@param payload rat.msg.Event
@@ -94,7 +102,7 @@ function handlers.event(payload)
     require("rat.chat.clock").restart(chat)
     require("rat.tools.after_turn").began(data.chat --[[@as integer]])
   elseif chat and payload.name == "RatFileChanged" then
-    require("rat.tools.after_turn").changed(data.chat --[[@as integer]], data.path --[[@as string]])
+    file_changed(data)
   end
   notify.event(payload.name, data)
 end

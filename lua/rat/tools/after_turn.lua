@@ -1,5 +1,6 @@
 --- The option `diagnostics = "note"`: the errors that a turn has brought into the files it changed go with the next prompt, so
 --- that an agent learns of them without asking.
+local baseline = require("rat.tools.baseline")
 local config = require("rat.config")
 local resolve = require("rat.context.resolve")
 
@@ -9,7 +10,7 @@ local M = {}
 local MOST = 20
 
 ---@class rat.tools.Turn
----@field before table<string, integer> what was wrong when it began
+---@field before rat.tools.Baseline what was wrong when it began
 ---@field files table<string, true> what it has changed
 
 --- The turn that each chat has had last.
@@ -24,8 +25,7 @@ end
 --- A turn has begun in a chat.
 ---@param chat integer
 function M.began(chat)
-  turns[chat] = is_on() and { before = require("rat.tools.diagnostics").counts(), files = {} }
-    or nil
+  turns[chat] = is_on() and { before = baseline.now(), files = {} } or nil
 end
 
 --- The agent of a chat has changed a file.

@@ -1,7 +1,7 @@
 --- Diagnostics for the editor's own tools. Language servers take a while to see a change, so what is told is waited for; where
 --- that cannot be known, it is said.
+local baseline = require("rat.tools.baseline")
 local client_of = require("rat.tools.client")
-local edits = require("rat.document.edits")
 local file = require("rat.tools.file")
 local paths = require("rat.document.paths")
 local servers = require("rat.tools.servers")
@@ -11,96 +11,10 @@ local M = {}
 
 --- How long a server that says nothing is waited for, and how long any is, in milliseconds.
 local QUIET_MS, MOST_MS = 1500, 5000
---- How far apart two changes are that count as two edits of an agent, in milliseconds.
-local APART_MS = 300
 --- How many files are looked at where none is named.
 local MOST_FILES = 30
 
 local PULL = "textDocument/diagnostic"
-
----@alias rat.tools.Diagnostic {path: string, line: integer, severity: integer, text: string, what: string}
-
---- What was wrong before the last edit of an agent, by what a diagnostic says.
----@type table<string, integer>
-local before = {}
-
---- What servers have answered last that have to be asked, by client and buffer: Neovim keeps it for visible buffers only.
----@type table<string, {buf: integer, tick: integer, items: table[]}>
-local pulled = {}
-
---- When an agent has changed a buffer last.
-local last_edit = 0
-
----@param one {severity: integer, message: string, source?: string, code?: any}
----@return string
----@return string what what it is, whatever names are in it
-local function describe(one)
-  local severity = vim.diagnostic.severity[one.severity]:lower()
-  local code = (type(one.code) == "string" or type(one.code) == "number") and tostring(one.code)
-    or nil
-  local where = vim.trim((one.source or "") .. " " .. (code or ""))
-  local message = one.message:gsub("%s*\n%s*", "; ")
-  local text = ("%s: %s%s"):format(severity, message, where ~= "" and (" [%s]"):format(where) or "")
-  return text, code and ("%s %s"):format(severity, where) or text
-end
-
---- Adds what is wrong in a line, counted from 0, unless it is there.
----@param found table<string, rat.tools.Diagnostic>
----@param path string
----@param line integer
----@param one {severity: integer, message: string, source?: string, code?: any}
-local function add(found, path, line, one)
-  local text, what = describe(one)
-  local key = ("%s\0%d\0%s"):format(path, line, text)
-  found[key] = { path = path, line = line + 1, severity = one.severity, text = text, what = what }
-end
-
---- What Neovim knows of a buffer, or of all.
----@param buf? integer
----@param found table<string, rat.tools.Diagnostic>
-local function add_known(buf, found)
-  for _, one in ipairs(vim.diagnostic.get(buf)) do
-    local where = one.bufnr --[[@as integer]]
-    local name = api.nvim_buf_is_valid(where) and api.nvim_buf_get_name(where) or ""
-    if name ~= "" then
-      local severity = one.severity --[[@as integer]]
-      add(
-        found,
-        name,
-        one.lnum,
-        { severity = severity, message = one.message, source = one.source, code = one.code }
-      )
-    end
-  end
-end
-
---- What a server answers that has to be asked.
----@param path string
----@param items table[]
----@param found table<string, rat.tools.Diagnostic>
-local function add_pulled(path, items, found)
-  for _, item in ipairs(items) do
-    local line = item.range.start.line
-    add(found, path, line, {
-      severity = item.severity or vim.diagnostic.severity.ERROR,
-      message = item.message,
-      source = item.source,
-      code = item.code,
-    })
-  end
-end
-
---- What servers have answered of texts that are still the same.
----@param found table<string, rat.tools.Diagnostic>
-local function add_answers(found)
-  for key, last in pairs(pulled) do
-    if api.nvim_buf_is_loaded(last.buf) and api.nvim_buf_get_changedtick(last.buf) == last.tick then
-      add_pulled(api.nvim_buf_get_name(last.buf), last.items, found)
-    else
-      pulled[key] = nil
-    end
-  end
-end
 
 --- Has a server get what has changed in a buffer: any request does that.
 ---@param client vim.lsp.Client
@@ -166,7 +80,7 @@ local function collect(buf, path, found, callback)
   local function done()
     open = open - 1
     if open == 0 then
-      add_known(buf, found)
+      baseline.add_known(buf, found)
       callback(unsure)
     end
   end
@@ -177,7 +91,7 @@ local function collect(buf, path, found, callback)
     end)
     if pulls then
       local params = { textDocument = { uri = vim.uri_from_bufnr(buf) } }
-      local is_answered, tick = false, api.nvim_buf_get_changedtick(buf)
+      local is_answered = false
       local function answered(result, problem)
         if not is_answered then
           is_answered = true
@@ -185,8 +99,8 @@ local function collect(buf, path, found, callback)
             unsure[#unsure + 1] = client.name
           else
             local items = result.items or {}
-            pulled[("%d %d"):format(client.id, buf)] = { buf = buf, tick = tick, items = items }
-            add_pulled(path, items, found)
+            baseline.answered(buf, client.id, items)
+            baseline.add_answer(path, items, found)
           end
           done()
         end
@@ -207,36 +121,11 @@ local function collect(buf, path, found, callback)
   done()
 end
 
----@param one rat.tools.Diagnostic
----@return string
-local function said(one)
-  return one.path .. "\0" .. one.what
-end
-
---- Counts what is wrong now, by what it is.
----@return table<string, integer>
-function M.counts()
-  local counts = {}
-  local found = {} ---@type table<string, rat.tools.Diagnostic>
-  add_known(nil, found)
-  add_answers(found)
-  for _, one in pairs(found) do
-    counts[said(one)] = (counts[said(one)] or 0) + 1
-  end
-  return counts
-end
-
---- Notes what is wrong now, since an agent is about to change something.
-local function note()
-  before = M.counts()
-end
-
---- Waits for what is wrong in files now, and notes it, since an agent is about to change them.
+--- Waits until it is known what is wrong in files, since an agent is about to change them.
 ---@param question {files: string[]}
 ---@param answer rat.tools.Answer
-function M.mark(question, answer)
+function M.settle(question, answer)
   M.find({ files = question.files, severity = "hint" }, function(findings)
-    note()
     answer(findings or {})
   end)
 end
@@ -247,14 +136,11 @@ end
 local function places(found, question)
   local least =
     vim.diagnostic.severity[question.severity == "warning" and "WARN" or question.severity:upper()]
-  local all, known = {}, vim.deepcopy(question.since or (question.since_last_edit and before) or {})
-  for _, one in vim.spairs(found) do
-    local count = known[said(one)] or 0
-    known[said(one)] = count - 1
-    if one.severity <= least and count <= 0 then
-      all[#all + 1] = one
-    end
-  end
+  local chat, since = question.since_last_edit_of, question.since
+  since = since or (chat and baseline.before_edit(chat, question.files)) or {}
+  local all = vim.tbl_filter(function(one)
+    return one.severity <= least
+  end, baseline.new(found, since))
   table.sort(all, function(one, other)
     if one.severity ~= other.severity then
       return one.severity < other.severity
@@ -284,8 +170,8 @@ end
 ---@class rat.tools.DiagnosticQuestion
 ---@field files string[]
 ---@field severity string
----@field since_last_edit? boolean
----@field since? table<string, integer> what was wrong before, as `counts` has returned it
+---@field since_last_edit_of? integer the number of a chat
+---@field since? rat.tools.Baseline
 
 --- Finds diagnostics.
 ---@param question rat.tools.DiagnosticQuestion
@@ -296,7 +182,7 @@ function M.find(question, answer)
   local found = {} ---@type table<string, rat.tools.Diagnostic>
   local notes, unsure, open, checked = {}, {}, #looked_at + 1, 0
   if #question.files == 0 then
-    add_known(nil, found)
+    baseline.add_known(nil, found)
     if #wanted > #looked_at then
       notes[#notes + 1] = ("only %d of %d open files were checked again"):format(
         #looked_at,
@@ -356,7 +242,7 @@ end
 
 --- Finds the errors in files that were not there before.
 ---@param files string[]
----@param since table<string, integer>
+---@param since rat.tools.Baseline
 ---@param callback fun(lines: string[])
 function M.new_errors(files, since, callback)
   M.find({ files = files, severity = "error", since = since }, function(findings)
@@ -366,13 +252,5 @@ function M.new_errors(files, since, callback)
     end, places_found))
   end)
 end
-
-edits.on_make(function()
-  local now = vim.uv.now()
-  if now - last_edit > APART_MS then
-    note()
-  end
-  last_edit = now
-end)
 
 return M

@@ -25,8 +25,8 @@ local kinds = {
   diagnostics = function(...)
     require("rat.tools.diagnostics").find(...)
   end,
-  mark = function(...)
-    require("rat.tools.diagnostics").mark(...)
+  settle = function(...)
+    require("rat.tools.diagnostics").settle(...)
   end,
   references = function(...)
     require("rat.tools.symbols").references(...)

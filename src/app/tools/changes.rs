@@ -19,7 +19,7 @@ impl Call<'_> {
     /// Prepares replacements in a file.
     pub(super) async fn edit(&self, file: &Path, edits: &[Replacement]) -> Answered {
         let path = self.resolve(file, ToolKind::Edit).await?;
-        self.mark(vec![path.clone()]).await;
+        self.settle(vec![path.clone()]).await;
         let read = match self.text_of(&path, None, None).await {
             Err(outcome) if is_missing(&outcome) => String::new(),
             read => read?,
@@ -57,7 +57,7 @@ impl Call<'_> {
             let text = text.ok_or_else(|| refused("the edits of the language server overlap"))?;
             changes.push((path, read, text.content()));
         }
-        self.mark(changes.iter().map(|(path, ..)| path.clone()).collect()).await;
+        self.settle(changes.iter().map(|(path, ..)| path.clone()).collect()).await;
         let mut writes = Vec::new();
         for (path, read, content) in changes {
             writes.extend(self.propose(path, read, content).await?);
@@ -65,9 +65,9 @@ impl Call<'_> {
         Ok(FileOutcome::Edits(writes))
     }
 
-    /// Has the editor note what is wrong before a change, so that what the change has led to can be told.
-    async fn mark(&self, files: Vec<PathBuf>) {
-        if let Err(problem) = self.tools.workbench.ask(Question::Mark(files)).await {
+    /// Waits until the editor knows what is wrong before a change, so that what the change has led to can be told.
+    async fn settle(&self, files: Vec<PathBuf>) {
+        if let Err(problem) = self.tools.workbench.ask(Question::Settle(files)).await {
             tracing::debug!(%problem, "diagnostics before a change are not known");
         }
     }

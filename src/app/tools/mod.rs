@@ -198,7 +198,8 @@ impl Call<'_> {
         severity: Severity,
         since_last_edit: bool,
     ) -> Answered {
-        let question = Question::Diagnostics { files, severity, since_last_edit };
+        let since_last_edit_of = since_last_edit.then_some(self.session.chat);
+        let question = Question::Diagnostics { files, severity, since_last_edit_of };
         self.places(question, if since_last_edit { "new diagnostic" } else { "diagnostic" }).await
     }
 

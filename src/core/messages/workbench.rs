@@ -2,6 +2,7 @@
 //! looks at.
 
 use crate::edit::{PositionEncoding, RangeEdit};
+use crate::session::author::ChatId;
 use crate::session::editor_tool::{QuickfixItem, Severity};
 use std::path::PathBuf;
 
@@ -14,11 +15,11 @@ pub enum Question {
         files: Vec<PathBuf>,
         /// The least severe ones that are wanted.
         severity: Severity,
-        /// Whether only those are wanted that were not there before the last edit of an agent.
-        since_last_edit: bool,
+        /// Only those are wanted that were not there before the last edit of this chat.
+        since_last_edit_of: Option<ChatId>,
     },
-    /// Finds out what is wrong in these files before an agent changes them.
-    Mark(Vec<PathBuf>),
+    /// Waits until it is known what is wrong in these files, since an agent is about to change them.
+    Settle(Vec<PathBuf>),
     /// Where a symbol is used.
     References(Symbol),
     /// Where a symbol is defined, and what it is.

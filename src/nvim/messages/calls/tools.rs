@@ -26,11 +26,11 @@ pub enum Question {
         files: Vec<String>,
         /// The least severe ones that are wanted: `error`, `warning`, `info` or `hint`.
         severity: &'static str,
-        /// Whether only those are wanted that were not there before the last edit of an agent.
-        since_last_edit: bool,
+        /// Only those are wanted that were not there before the last edit of this chat.
+        since_last_edit_of: Option<u32>,
     },
-    /// Finds out what is wrong in files before an agent changes them.
-    Mark {
+    /// Waits until it is known what is wrong in files, since an agent is about to change them.
+    Settle {
         /// The files.
         files: Vec<String>,
     },
