@@ -77,3 +77,23 @@ fn what_was_typed_into_what_is_left_of_a_file_stays() {
     chat.nvim.command("wincmd t | write");
     assert_eq!(fs::read_to_string(chat.path("open.txt")).unwrap(), "mine\ntwo\nthree\n");
 }
+
+/// Holds (Changes on disk): What a command creates or deletes while nobody has it open is reported as that, without a warning.
+#[test]
+fn what_nobody_has_open_is_reported() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root| {
+        fs::rename(root.join("moved.txt"), root.join("renamed.txt")).unwrap();
+    });
+    chat.nvim.poll_events("RatFileChanged", 2);
+    let mut changes = chat.nvim.events("RatFileChanged");
+    changes.sort_by_key(|change| change["path"].to_string());
+    for (change, name, created) in
+        [(&changes[0], "moved.txt", false), (&changes[1], "renamed.txt", true)]
+    {
+        assert_eq!(change["path"], json!(chat.path(name)));
+        assert_eq!((&change["created"], &change["deleted"]), (&json!(created), &json!(!created)));
+    }
+    let told = chat.nvim.messages();
+    assert!(!told.contains("deleted"), "{told}");
+}

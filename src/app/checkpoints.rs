@@ -305,7 +305,11 @@ impl Turns {
             self.changed.changed(root, change, is_text, &author);
         }
         match followed {
-            Ok(change) => change.iter().flat_map(all_changes).collect(),
+            Ok(followed) => {
+                let created = change.before.is_none();
+                let followed = followed.iter().flat_map(all_changes);
+                followed.map(|it| FileChange { created, ..it }).collect()
+            }
             Err(error) => {
                 tracing::debug!(path = %path.display(), %error, "a change is only in the checkpoint");
                 Vec::new()

@@ -46,6 +46,7 @@ fn file_change(change: &AgentChange) -> FileChange {
         path: change.path.clone(),
         hunks: change.hunks.len(),
         conflicts: change.unresolved.len(),
+        created: change.created,
         deleted: change.deleted,
         via: match change.via {
             Via::Protocol => "protocol",

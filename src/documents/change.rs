@@ -59,6 +59,6 @@ pub struct AgentChange {
     /// Lines of `before` that the buffer still has although the file has others in their place, for the user to
     /// resolve.
     pub unresolved: Vec<UnresolvedHunk>,
-    /// Whether the file was deleted. The buffer still has its text, unsaved.
+    /// Whether the file was deleted. If it is loaded, the buffer still has its text, unsaved, and there are no hunks.
     pub deleted: bool,
 }

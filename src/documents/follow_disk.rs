@@ -233,8 +233,7 @@ impl Document {
             file => file?,
         };
         let Some(file) = file else {
-            self.record_unloaded_deletion(by).await?;
-            return Ok(None);
+            return self.follow_unloaded_deletion(by).await;
         };
         let late = self.sent_late.take();
         let mut late = late.filter(|sent| sent.is_made_from(self.baseline.as_ref()));
@@ -295,14 +294,20 @@ impl Document {
         self.record_change(origin, Version::of_file(before), Version::of_file(after), &hunks).await
     }
 
-    /// Records that an agent has deleted a file that is not loaded, if its text was known.
-    async fn record_unloaded_deletion(&mut self, by: &Author) -> Result<(), DocumentError> {
-        let Some(baseline) = self.baseline.take() else { return Ok(()) };
+    /// Follows the deletion of a file that is not loaded. It is only reported if its text was known.
+    async fn follow_unloaded_deletion(
+        &mut self,
+        by: &Author,
+    ) -> Result<Option<AgentChange>, DocumentError> {
+        let Some(baseline) = self.baseline.take() else { return Ok(None) };
         self.was_missing = true;
         let (before, after) = (baseline.text, self.no_file());
         let hunks = difference(&before, &after.text).await?;
-        let origin = self.on_disk(by);
-        self.record_change(origin, Version::of_file(before), after, &hunks).await
+        let (origin, text) = (self.on_disk(by), after.text.clone());
+        self.record_change(origin, Version::of_file(before.clone()), after, &hunks).await?;
+        let change = self.disk_change(by, before, text, hunks);
+        let is_news = !change.hunks.is_empty();
+        Ok(is_news.then_some(AgentChange { deleted: true, ..change }))
     }
 
     /// Updates [`AgentView::last_written`] after a session has changed the file to `file` on disk. Changes of others

@@ -1,13 +1,17 @@
 //! Tools that read: on files that are open, not open, and not saved.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::servers::{Project, Server};
+use crate::support::{DEADLINE, poll_for};
 use crate::with_each_server;
 
 with_each_server!(
     files_that_are_not_open_are_read,
     unsaved_text_is_seen,
+    what_an_agent_changes_on_disk_is_seen,
     a_file_is_as_usual_once_the_user_opens_it,
     nothing_blocks_the_editor,
 );
@@ -50,6 +54,44 @@ fn unsaved_text_is_seen(server: Server) {
     assert!(told.text.starts_with(&line), "{told:?}");
     let told = project.call("definition", "one", json!({"symbol": "name", "line": 4}));
     assert!(told.is_error && told.text.contains("name is not in line 4"), "{told:?}");
+}
+
+/// Holds (Editor tools): Language servers learn of what an agent changes in files that nobody has opened, by writes of its own, too.
+fn what_an_agent_changes_on_disk_is_seen(server: Server) {
+    let mut project = Project::open(server);
+    uses_are(&mut project, "5 references in 3 files\n");
+    for (stem, content, uses) in [
+        ("one", project.disk("one") + "greet(\"three\")\n", "6 references in 3 files\n"),
+        ("three", project.disk("two"), "8 references in 4 files\n"),
+    ] {
+        let params = json!({"path": project.path(stem), "content": content});
+        project.chat.request("fs/write_text_file", params).unwrap();
+        uses_are(&mut project, uses);
+    }
+    let (old, path) = (project.disk("two"), project.path("two"));
+    let new = old.clone() + "greet(\"four\")\n";
+    let diff = json!({"type": "diff", "path": path, "oldText": old, "newText": new});
+    let call = json!({"toolCallId": "write", "title": "Write", "kind": "edit", "content": [diff]});
+    project.chat.tool_call(call);
+    fs::write(path, new).unwrap();
+    project.chat.tool_call_update(json!({"toolCallId": "write", "status": "completed"}));
+    uses_are(&mut project, "9 references in 4 files\n");
+    project.chat.tool_call(json!({"toolCallId": "rm", "title": "rm", "kind": "execute"}));
+    fs::remove_file(project.path("one")).unwrap();
+    project.chat.tool_call_update(json!({"toolCallId": "rm", "status": "completed"}));
+    uses_are(&mut project, "6 references in 3 files\n");
+}
+
+/// Waits until the uses of `greet` are found. Servers take a while to notice files, and so do we.
+fn uses_are(project: &mut Project, uses: &str) {
+    let mut last = None;
+    let found = poll_for(DEADLINE, || {
+        let told = project.call("references", "lib", json!({"symbol": "greet"}));
+        let is_found = told.text.ends_with(uses);
+        last = Some(told);
+        is_found.then_some(())
+    });
+    assert!(found.is_some(), "{uses}: {last:?}");
 }
 
 /// Holds (Editor tools): A file that was loaded for a language server is as usual once the user opens it.

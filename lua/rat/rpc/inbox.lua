@@ -87,6 +87,7 @@ local function file_changed(change)
   local chat, path = assert(change.chat), assert(change.path)
   require("rat.tools.after_turn").changed(chat, path)
   require("rat.tools.baseline").changed(chat, path)
+  require("rat.tools.disk").changed(path, change.created == true)
 end
 
 ---@param payload rat.msg.Event

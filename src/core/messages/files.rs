@@ -72,7 +72,9 @@ pub struct FileChange {
     pub hunks: usize,
     /// Number of hunks where the buffer keeps the user's lines although the file has others.
     pub conflicts: usize,
-    /// Whether the file was deleted.
+    /// Whether the file did not exist before.
+    pub created: bool,
+    /// Whether the file was deleted. If there are no hunks, its buffer still has the text.
     pub deleted: bool,
     /// `protocol` for a write through us, `disk` for a write by the agent itself.
     pub via: &'static str,

@@ -46,7 +46,14 @@ fn conflicts_in_a_file_are_told_once_in_a_turn() {
         world.handle(prompt("go"));
         for path in ["/project/a", "/project/a", "/project/b"] {
             let path = PathBuf::from(path);
-            let change = FileChange { path, hunks: 1, conflicts: 1, deleted: false, via: "disk" };
+            let change = FileChange {
+                path,
+                hunks: 1,
+                conflicts: 1,
+                created: false,
+                deleted: false,
+                via: "disk",
+            };
             let (changes, failed) = (vec![change], Vec::new());
             world.handle(Event::DiskFollowed { chat: ChatId(1), changes, failed });
         }

@@ -56,6 +56,7 @@ fn a_withdrawn_write_that_happened_is_reported() {
         hunks: 1,
         conflicts: 0,
         deleted: false,
+        created: false,
         via: "protocol",
     };
     let outcome = FileOutcome::Written { changes: vec![change], notice: None };

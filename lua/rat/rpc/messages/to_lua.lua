@@ -120,6 +120,7 @@
 ---@field path? string For `RatFileChanged`: the file.
 ---@field hunks? integer For `RatFileChanged`: the number of hunks.
 ---@field conflicts? integer For `RatFileChanged`: the number of hunks where the buffer keeps the user's lines although the file has others.
+---@field created? boolean For `RatFileChanged`: whether the file did not exist before.
 ---@field deleted? boolean For `RatFileChanged`: whether the file was deleted.
 ---@field via? string For `RatFileChanged`: `protocol` or `disk`.
 ---@field message? string For `RatError`: what failed.

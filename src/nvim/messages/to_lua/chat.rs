@@ -104,6 +104,8 @@ pub(in crate::nvim) struct EventData {
     hunks: Option<usize>,
     /// For `RatFileChanged`: the number of hunks where the buffer keeps the user's lines although the file has others.
     conflicts: Option<usize>,
+    /// For `RatFileChanged`: whether the file did not exist before.
+    created: Option<bool>,
     /// For `RatFileChanged`: whether the file was deleted.
     deleted: Option<bool>,
     /// For `RatFileChanged`: `protocol` or `disk`.
@@ -259,6 +261,7 @@ impl From<UserAutocmd> for Event {
                     path: Some(FilePath::new(&change.path)),
                     hunks: Some(change.hunks),
                     conflicts: Some(change.conflicts),
+                    created: Some(change.created),
                     deleted: Some(change.deleted),
                     via: Some(Word::new(change.via)),
                     ..EventData::of(chat.0)

@@ -111,8 +111,14 @@ fn chats() -> Vec<EditorMessage> {
     };
     let attachments =
         vec![attachment(Body::Text(hostile_text())), attachment(Body::File("/a".into()))];
-    let change =
-        FileChange { path: "/a".into(), hunks: 1, conflicts: 2, deleted: false, via: "disk" };
+    let change = FileChange {
+        path: "/a".into(),
+        hunks: 1,
+        conflicts: 2,
+        created: false,
+        deleted: false,
+        via: "disk",
+    };
     let happened = [
         UserAutocmd::TurnStart(chat),
         UserAutocmd::TurnEnd(chat, hostile_text(), true),
