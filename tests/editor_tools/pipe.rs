@@ -225,3 +225,21 @@ fn without_a_neovim_it_says_what_is_missing() {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.contains("RAT_NVIM_SOCKET is not set"), "{text}");
 }
+
+/// Holds (Editor tools): `rat-nvim mcp` in a terminal says what it is for, and ends.
+#[test]
+fn by_hand_it_says_what_it_is_for() {
+    let mut chat = Chat::start();
+    let code = "
+        local text = ''
+        local job = vim.fn.jobstart({ ..., 'mcp' }, {
+          pty = true,
+          on_stdout = function(_, data) text = text .. table.concat(data, '\\n') end,
+        })
+        local code = vim.fn.jobwait({ job }, 10000)[1]
+        vim.wait(10000, function() return text:find('nothing to do by hand') end)
+        return { code, text }";
+    let told = chat.nvim.lua(code, json!([binary()]));
+    assert_eq!(told[0], json!(2));
+    assert!(told[1].as_str().is_some_and(|text| text.contains(":help rat-editor-tools")), "{told}");
+}

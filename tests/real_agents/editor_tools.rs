@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use crate::agents::{Chat, Kind, is_in_container};
-use crate::support::repository;
+use crate::end::command_line;
+use crate::support::{Processes, repository};
 use crate::{with_agent, with_each_real_agent};
 
 with_each_real_agent!(
@@ -11,6 +12,8 @@ with_each_real_agent!(
     an_edit_is_merged_and_answered,
     a_symbol_is_renamed,
     the_tools_survive_a_restart,
+    a_fork_has_the_tools,
+    no_pipe_outlives_a_killed_agent,
     two_chats_in_one_folder_are_not_mixed,
 );
 
@@ -144,6 +147,62 @@ fn the_tools_survive_a_restart(kind: Kind) {
     chat.ends_somehow();
     assert!(was_told(&chat, "with changes that are not saved"), "{}", chat.transcript());
     chat.finish();
+}
+
+/// Holds (Editor tools): A fork of a session has the tools, too. Gemini cannot fork.
+fn a_fork_has_the_tools(kind: Kind) {
+    if !has_tools() || kind == Kind::Gemini {
+        return;
+    }
+    let mut chat = open(kind, &[("a.txt", "one\n")]);
+    chat.ask_and_wait("[[say Hello.]]");
+    let session = chat.nvim.status()["session_id"].clone();
+    chat.nvim.command("RatFork");
+    chat.until("the fork", |chat| {
+        let status = chat.nvim.status();
+        (status["session_id"] != session && status["state"] == json!("ready")).then_some(())
+    });
+    let read = call(kind, "read_buffer", &json!({"file_path": chat.path("a.txt"), "limit": 1}));
+    chat.in_buffer("a.txt", "vim.fn.setline(1, 'after the fork')");
+    chat.ask(&format!("{read}[[say Done.]]"));
+    chat.ends_somehow();
+    assert!(was_told(&chat, "with changes that are not saved"), "{}", chat.transcript());
+    chat.finish();
+}
+
+/// The processes that agents have started to reach the tools.
+fn pipes(chat: &Chat) -> Vec<u32> {
+    let mut living = chat.nvim.processes().living();
+    living.extend(chat.agent_processes().living());
+    living.sort_unstable();
+    living.dedup();
+    living.retain(|pid| command_line(*pid).ends_with("rat-nvim mcp"));
+    living
+}
+
+/// Holds (Editor tools): When an agent is killed, its pipe ends, and the card of its call goes; after a restart the tools are there.
+fn no_pipe_outlives_a_killed_agent(kind: Kind) {
+    if !has_tools() {
+        return;
+    }
+    let mut chat = open(kind, &[("a.txt", "one\n")]);
+    let edits = json!([{"old_string": "one", "new_string": "1"}]);
+    let arguments = json!({"file_path": chat.path("a.txt"), "edits": edits});
+    chat.ask(&call(kind, "edit_buffer", &arguments));
+    chat.until("the card", |chat| chat.nvim.screen().contains("Edit a.txt").then_some(()));
+    assert!(!pipes(&chat).is_empty());
+    Processes::signal(chat.agent_pid(), "KILL");
+    chat.ends("error");
+    chat.until("the end of the pipes", |chat| pipes(chat).is_empty().then_some(()));
+    assert_eq!((chat.nvim.waiting(), chat.file("a.txt").as_deref()), (0, Some("one\n")));
+    chat.nvim.command("RatRestart");
+    chat.wait_for("ready");
+    chat.in_buffer("a.txt", "vim.fn.setline(1, 'after the end')");
+    let read = call(kind, "read_buffer", &json!({"file_path": chat.path("a.txt")}));
+    chat.ask(&format!("{read}[[say Done.]]"));
+    chat.until("the answer", |chat| {
+        was_told(chat, "with changes that are not saved").then_some(())
+    });
 }
 
 /// Holds (Editor tools): Of two chats with one agent in one folder, each gets the answers and the cards of its own calls.

@@ -23,7 +23,7 @@ fn busy(kind: Kind) -> Chat {
     chat
 }
 
-fn command_line(pid: u32) -> String {
+pub(crate) fn command_line(pid: u32) -> String {
     let output =
         std::process::Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()]).output();
     output
