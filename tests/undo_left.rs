@@ -250,3 +250,16 @@ fn a_turn_that_was_cut_off_is_undone() {
         assert_eq!(text("src/1.txt"), "first\n");
     }
 }
+
+/// Holds (Review): `<CR>` alone undoes nothing: the question says that an answer has to be selected first.
+#[test]
+fn an_undo_takes_a_selected_answer() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root| fs::write(root.join("src/1.txt"), "first\n").unwrap());
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll_screen("1-3 · <CR> choose");
+    chat.nvim.input("<CR>");
+    chat.nvim.poll_screen("select an answer first: j, k or 1-3");
+    chat.nvim.input("j<CR>");
+    chat.nvim.poll("the undo", |nvim| nvim.messages().contains("Undid the turn"));
+}

@@ -64,7 +64,7 @@ end
 ---@field typed_at? integer when, in milliseconds of |uv.now()|
 ---@field row_before? integer cursor row before the number was typed
 ---@field out_of_range? boolean the typed number has no item
----@field hinted? boolean the footer says that a number is needed
+---@field hinted? boolean the footer says what is needed before `<CR>`
 ---@field answer fun(index: integer?)
 
 --- Keys that move in a careful chooser. Any other key is taken as typed for something else.
@@ -181,9 +181,11 @@ function map_keys(chooser)
     local index = selected(chooser)
     if index then
       chooser.answer(index)
-    elseif chooser.by_number then
+    else
       chooser.hinted = true
-      float.set_title(chooser.win, { footer = " type the answer's number first " })
+      local hint = chooser.by_number and " type the answer's number first "
+        or (" select an answer first: j, k or 1-%d "):format(chooser.count)
+      float.set_title(chooser.win, { footer = hint })
     end
   end
   map("<CR>", choose_selected)
