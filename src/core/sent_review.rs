@@ -13,12 +13,19 @@ pub(super) struct SentReview {
     sections: Option<Arc<Vec<ReviewSection>>>,
     /// What the user waits for.
     opening: Option<ReviewList>,
+    /// What the user has asked for last.
+    opened: Option<ReviewList>,
 }
 
 impl SentReview {
     /// The user has asked for this page, of which nothing has been composed yet.
     pub(super) fn opens(&mut self, list: ReviewList) {
-        self.opening = Some(list);
+        (self.opening, self.opened) = (Some(list), Some(list));
+    }
+
+    /// The page that the user has asked for last.
+    pub(super) fn opened(&self) -> Option<ReviewList> {
+        self.opened
     }
 
     /// The page that the user waits for, if nothing of it has been composed yet.

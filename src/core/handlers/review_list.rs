@@ -76,7 +76,7 @@ impl State {
         let is_whole = list.purpose == ListPurpose::Open || self.after_draw.iter().any(is_review);
         self.after_draw.retain(|message| !is_review(message));
         if list.purpose == ListPurpose::Open {
-            self.review_page.opens(list);
+            self.review_page.opens(ReviewList { chat: chat.or(list.chat), ..list });
         }
         let (page, shown) = self.review_page.begin(is_whole);
         let of_what = of_what(list.scope);
@@ -85,16 +85,21 @@ impl State {
         self.effects.push(Effect::ComposeReview(Box::new(draft)));
     }
 
-    /// An update takes the place of a page that the editor does not have yet: if the user has asked for that one, it is what is
-    /// shown.
+    /// An update is of the page that the user has asked for last, though it may have been asked for before that one. It takes the
+    /// place of a page that the editor does not have yet: if the user has asked for that one, it is what is shown.
     fn not_lost(&self, list: ReviewList) -> ReviewList {
+        if list.purpose != ListPurpose::Update {
+            return list;
+        }
         let is_open = |list: &ReviewList| list.purpose == ListPurpose::Open;
         let waiting = self.after_draw.iter().find_map(|message| match message {
             EditorMessage::Review(page) => Some(page.list).filter(is_open),
             _ => None,
         });
         let waited_for = waiting.or(self.review_page.opening());
-        waited_for.filter(|_| list.purpose == ListPurpose::Update).unwrap_or(list)
+        let opened = self.review_page.opened();
+        let opened = opened.map(|opened| ReviewList { purpose: ListPurpose::Update, ..opened });
+        waited_for.or(opened).unwrap_or(list)
     }
 
     /// A piece of a page was composed.

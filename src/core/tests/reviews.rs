@@ -12,6 +12,10 @@ use std::sync::Arc;
 
 /// A page was asked for, and something is pending. Returns what is to be composed.
 fn found(world: &mut World, purpose: ListPurpose) -> ReviewDraft {
+    found_in(world, ReviewScope::All, purpose)
+}
+
+fn found_in(world: &mut World, scope: ReviewScope, purpose: ListPurpose) -> ReviewDraft {
     let session = SessionKey { chat: ChatId(1), session: "s".into() };
     let by = Author { session, turn: 1, tool_call: None };
     let state = ChangedState {
@@ -20,7 +24,7 @@ fn found(world: &mut World, purpose: ListPurpose) -> ReviewDraft {
         what: "deleted".to_owned(),
         by: vec![ChangeAuthor { by, is_certain: true }],
     };
-    let list = ReviewList { chat: None, scope: ReviewScope::All, purpose };
+    let list = ReviewList { chat: None, scope, purpose };
     let effects = world.state.handle(Event::ChangesFound(list, Vec::new(), vec![state]));
     let draft = effects.into_iter().find_map(|effect| match effect {
         Effect::ComposeReview(draft) => Some(*draft),
@@ -68,6 +72,19 @@ fn an_update_does_not_lose_the_review_that_the_user_has_asked_for() {
         let later = found(&mut world, ListPurpose::Update);
         assert_eq!(later.list.purpose, ListPurpose::Update, "the editor has it");
     }
+}
+
+/// Holds (Review): An update that was asked for before another page was opened shows what is on that page.
+#[test]
+fn an_update_shows_what_was_opened_last() {
+    let mut world = World::ready();
+    for scope in [ReviewScope::All, ReviewScope::Session] {
+        let opened = found_in(&mut world, scope, ListPurpose::Open);
+        compose(&mut world, &opened);
+        world.state.take_frame();
+    }
+    let late = found_in(&mut world, ReviewScope::All, ListPurpose::Update);
+    assert_eq!((late.list.scope, late.list.purpose), (ReviewScope::Session, ListPurpose::Update));
 }
 
 /// Holds (Several chats): Pending lines are counted for the chat whose agent changed them last.
