@@ -72,13 +72,22 @@ impl EditorTool {
     }
 }
 
-/// Returns the name of a tool of ours from the name that an agent gives it: Claude writes `mcp__rat__symbols`, OpenCode
-/// `rat_symbols`, Gemini `mcp_rat_symbols`, Codex `mcp.rat.symbols`. `None` if it is not one of our server's.
+/// What agents put before the name of a tool of ours: Claude writes `mcp__rat__symbols`, OpenCode `rat_symbols`, Gemini
+/// `mcp_rat_symbols`, Codex `mcp.rat.symbols`.
+const PREFIXES: [&str; 5] = ["mcp__rat__", "mcp_rat_", "mcp.rat.", "rat__", "rat_"];
+
+/// Returns the name of a tool of ours from the name that an agent gives it. `None` if it is not one of our server's.
 pub fn own_name(name: &str) -> Option<&str> {
-    ["mcp__rat__", "mcp_rat_", "mcp.rat.", "rat__", "rat_"]
-        .into_iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .filter(|rest| !rest.is_empty())
+    let own = PREFIXES.into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    own.filter(|rest| !rest.is_empty())
+}
+
+/// Returns the names under which a tool may be known: those that agents give it if it is one of ours, else its only one.
+pub fn names_of(name: &str) -> Vec<String> {
+    own_name(name).map_or_else(
+        || vec![name.to_owned()],
+        |own| PREFIXES.map(|prefix| format!("{prefix}{own}")).to_vec(),
+    )
 }
 
 /// What a call of a tool asks for. Paths may be relative to the folder of the session, and lines are counted from 1.

@@ -2,6 +2,7 @@
 
 use super::command::Program;
 use super::shell::Word;
+use crate::session::editor_tool::names_of;
 use crate::session::tool_call::ToolKind;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::{Deserialize, Serialize};
@@ -285,10 +286,12 @@ impl Rule {
         }
     }
 
-    /// Whether it is about a tool of this name.
+    /// Whether it is about a tool of this name. A tool of ours has another name with each agent, and any of them will do.
     pub(super) fn matches_tool(&self, tool: Option<&str>) -> bool {
         match (&self.pattern, tool) {
-            (Some(Pattern::Tool(pattern)), Some(tool)) => pattern.matches(tool),
+            (Some(Pattern::Tool(pattern)), Some(tool)) => {
+                names_of(tool).iter().any(|name| pattern.matches(name))
+            }
             _ => false,
         }
     }
@@ -354,6 +357,19 @@ mod tests {
         assert!(one.is_for("claude", ToolKind::Execute) && !one.is_for("codex", ToolKind::Execute));
         assert!(!one.is_for("claude", ToolKind::Edit));
         assert!(rule("ask tool mcp__*").is_for("any", ToolKind::Edit));
+    }
+
+    /// Holds (Editor tools): A rule about a tool of the editor holds under the name that any agent gives it.
+    #[test]
+    fn a_tool_of_ours_goes_by_any_of_its_names() {
+        for pattern in ["mcp__rat__edit_buffer", "rat_edit_buffer", "mcp_rat_edit_*", "rat_*"] {
+            let rule = rule(&format!("deny tool {pattern}"));
+            for name in ["mcp__rat__edit_buffer", "rat_edit_buffer", "mcp_rat_edit_buffer"] {
+                assert!(rule.matches_tool(Some(name)), "{pattern} {name}");
+            }
+            assert!(!rule.matches_tool(Some("edit_buffer")) && !rule.matches_tool(Some("other_x")));
+        }
+        assert!(!rule("deny tool rat_edit_buffer").matches_tool(Some("mcp__other__edit_buffer")));
     }
 
     /// Holds (Permission requests): What is wrong with a rule is told in one line.
