@@ -16,6 +16,8 @@ pub(super) struct EditorTools {
     pub(super) grants: BTreeMap<GrantId, Grant>,
     /// By the token that each came with.
     pub(super) calls: BTreeMap<ToolCallToken, RunningCall>,
+    /// The names of the tools that the user has added.
+    pub(super) offered: BTreeSet<String>,
 }
 
 /// What lets an agent call the tools for a session.
@@ -40,6 +42,8 @@ pub(super) struct RunningCall {
     /// What gets the answer; `None` if nobody waits for it any more.
     pub(super) caller: Option<ToolCallToken>,
     pub(super) step: Step,
+    /// Why the user rejects it.
+    pub(super) reason: Option<String>,
 }
 
 /// What a call waits for.
@@ -77,8 +81,6 @@ pub(super) struct ToolAccess {
     pub(super) server: Option<McpServer>,
     /// How often each tool was called in this session.
     pub(super) calls: BTreeMap<String, usize>,
-    /// The tools that the user has allowed for the session.
-    pub(super) allowed: BTreeSet<String>,
     /// The tool calls that we have given a title.
     pub(super) titled: BTreeSet<ToolCallId>,
 }

@@ -90,6 +90,7 @@ impl ToolServer {
     }
 
     fn offer(&self, tools: Vec<UserTool>) {
+        let names = tools.iter().map(|tool| tool.name.clone()).collect();
         let is_new = {
             let mut state = self.shared.state.lock();
             let is_new = state.user_tools != tools;
@@ -97,6 +98,7 @@ impl ToolServer {
             is_new
         };
         if is_new {
+            self.shared.report(ToolsEvent::Offered(names));
             self.shared.send_to_all(&protocol::list_changed());
         }
     }

@@ -117,7 +117,9 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
             }
         }
     }
-    if let Some(asked) = &entry.asked {
+    // The editor allows the agent to call a tool of its own, which says nothing of what the call does.
+    let is_told = |asked: &&PermissionEntry| asked.by != DecidedBy::Editor;
+    if let Some(asked) = entry.asked.as_ref().filter(is_told) {
         add_decision(&mut card, asked, entry, transcript, scene);
     }
     card.label_fold();
@@ -317,9 +319,8 @@ fn add_decision(
         },
     };
     let by = match &asked.by {
-        DecidedBy::User => String::new(),
+        DecidedBy::User | DecidedBy::Editor => String::new(),
         DecidedBy::Provider => " · answered by your permission provider".to_owned(),
-        DecidedBy::Editor => " · a tool of Neovim".to_owned(),
         DecidedBy::Rules(lines) if lines.len() == 1 => format!(" · rule: {}", lines[0]),
         DecidedBy::Rules(lines) => format!(" · rules: {}", lines.join("; ")),
     };

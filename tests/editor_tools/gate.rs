@@ -35,6 +35,12 @@ fn a_rejected_edit_changes_nothing() {
     answer_card(&mut chat, "RatDeny");
     let told = mcp.expect_told(call);
     assert!(told.is_error && told.text.contains("rejected"), "{told:?}");
+    chat.nvim.poll("no card", |nvim| nvim.waiting() == 0);
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "four", "FOUR"));
+    answer_card(&mut chat, "RatDeny not that one");
+    let told = mcp.expect_told(call);
+    assert!(told.is_error && told.text.ends_with("They say: not that one"), "{told:?}");
+    assert_eq!(chat.nvim.status()["queued"], json!([]), "it is not sent as a prompt, too");
     assert_eq!(disk(&chat, "a.txt"), TEXT);
 }
 
@@ -50,8 +56,18 @@ fn a_tool_is_allowed_for_the_session() {
     let told = mcp.call("edit_buffer", edit(&chat, "a.txt", "one", "ONE"));
     assert!(!told.is_error, "{told:?}");
     assert!(disk(&chat, "a.txt").starts_with("ONE\n"));
+    chat.nvim.poll_screen("✓ Allow · rule: allow tool");
     // Another tool is.
     let call = mcp.begin_call("quickfix", json!({"items": []}));
+    answer_card(&mut chat, "RatDeny");
+    assert!(mcp.expect_told(call).is_error);
+    // The user can take it back.
+    chat.nvim.command("RatRules");
+    chat.nvim.poll("the rules", |nvim| nvim.eval("vim.bo.filetype") == json!("ratrules"));
+    chat.nvim.command("g/^allow tool/d");
+    chat.nvim.command("write");
+    chat.nvim.poll("the rules are in force", |nvim| nvim.eval("vim.bo.modified") == json!(false));
+    let call = mcp.begin_call("edit_buffer", edit(&chat, "a.txt", "two", "TWO"));
     answer_card(&mut chat, "RatDeny");
     assert!(mcp.expect_told(call).is_error);
 }

@@ -49,6 +49,7 @@ impl State {
             row,
             caller: Some(token),
             step: Step::Row,
+            reason: None,
         };
         self.tools.calls.insert(token, call);
         self.limit(token, token);

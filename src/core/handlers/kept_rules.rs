@@ -173,7 +173,13 @@ impl State {
     }
 
     /// Adds rules, and tells the user so once they are saved.
-    fn add_rules(&mut self, id: ChatId, extent: Extent, rules: Vec<KeptRule>, told: String) {
+    pub(super) fn add_rules(
+        &mut self,
+        id: ChatId,
+        extent: Extent,
+        rules: Vec<KeptRule>,
+        told: String,
+    ) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let project = match extent {
             Extent::Session => {

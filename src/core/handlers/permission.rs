@@ -138,8 +138,12 @@ impl State {
                 once
             }
         };
+        let reason = match choice {
+            PermissionChoice::Deny(Some(reason)) => self.put_reason_into_answer(waiting, reason),
+            _ => None,
+        };
         self.answer_permission(id, waiting, option.as_ref());
-        if let PermissionChoice::Deny(Some(reason)) = choice {
+        if let Some(reason) = reason {
             self.send_reason(id, reason);
         }
     }

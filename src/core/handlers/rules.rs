@@ -43,7 +43,8 @@ impl State {
             self.chats.get(&id).and_then(|chat| chat.incoming().find_tool(&waiting.tool_call));
         let is_cut = call.is_some_and(|entry| entry.call.is_cut());
         let kinds: &[OptionKind] = match how.decision {
-            Decision::Allow if is_cut => &[],
+            // It may be one of another session, with other rules.
+            Decision::Allow if is_cut || self.is_of_unclear_call(waiting.token) => &[],
             Decision::Allow => &[OptionKind::AllowOnce],
             Decision::Deny => &[OptionKind::RejectOnce, OptionKind::RejectAlways],
             Decision::Ask => &[],

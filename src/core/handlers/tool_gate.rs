@@ -14,14 +14,18 @@ use crate::core::state::State;
 use crate::core::tools::{RunningCall, Step, Writing};
 use crate::core::user_messages::count;
 use crate::session::author::{Author, ChatId};
-use crate::session::editor_tool::{EditorTool, ToolRequest};
+use crate::session::content::Content;
+use crate::session::editor_tool::{EditorTool, QuickfixItem, ToolRequest};
 use crate::session::ids::ToolCallId;
+use crate::session::label;
 use crate::session::permission::{
     DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
 };
 use crate::session::tool_call::{
     Diff, Location, ToolCallPatch, ToolContent, ToolInput, ToolKind, ToolStatus,
 };
+use crate::trust::kept::{self, Extent};
+use std::collections::BTreeSet;
 
 /// The ids of the options on a card.
 const ALLOW: &str = "allow";
@@ -65,20 +69,59 @@ impl State {
     pub(super) fn tool_decided(&mut self, token: ToolCallToken, outcome: &Outcome) {
         let answer = match outcome {
             Outcome::Selected(option) if option.as_str() == REJECT => {
-                "the user rejected this, and nothing was changed: ask what to do"
+                let reason = self.tools.calls.get_mut(&token).and_then(|call| call.reason.take());
+                reason.map_or_else(
+                    || "the user rejected this, and nothing was changed: ask what to do".to_owned(),
+                    |reason| {
+                        format!(
+                            "the user rejected this, and nothing was changed. They say: {reason}"
+                        )
+                    },
+                )
             }
             Outcome::Selected(option) => {
-                if option.as_str() == ALLOW_TOOL
-                    && let Some(call) = self.tools.calls.get(&token)
-                    && let Some(chat) = self.chats.get_mut(&call.chat)
-                {
-                    chat.tools.allowed.insert(call.request.name().to_owned());
+                if option.as_str() == ALLOW_TOOL {
+                    self.allow_tool_for_session(token);
                 }
                 return self.carry_out(token);
             }
-            Outcome::Cancelled => "this was cancelled, and nothing was changed",
+            Outcome::Cancelled => "this was cancelled, and nothing was changed".to_owned(),
         };
         self.finish_tool(token, ToolAnswer::error(answer));
+    }
+
+    /// Has the answer to a call say why the user rejects it. Returns the reason if it cannot, since no call waits for an answer.
+    pub(super) fn put_reason_into_answer(
+        &mut self,
+        waiting: &PendingPermission,
+        reason: String,
+    ) -> Option<String> {
+        let by = self.requests.get(&waiting.token).map(|request| request.by);
+        let Some(Requester::Tool(token)) = by else { return Some(reason) };
+        let call = self.tools.calls.get_mut(&token).filter(|call| call.caller.is_some());
+        let Some(call) = call else { return Some(reason) };
+        call.reason = Some(reason);
+        None
+    }
+
+    /// Makes a rule of what the user allows for the session, so that it is listed with the others.
+    fn allow_tool_for_session(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get(&token) else { return };
+        let Some(chat) = self.chats.get(&call.chat) else { return };
+        let (id, title) = (call.chat, chat.title_of_tool(&call.request));
+        let line = format!("allow tool {}", rule_name(&call.request));
+        let mut made = chat.access.session_rules.iter();
+        if made.any(|kept| kept.rule.to_string() == line) {
+            return;
+        }
+        if let Ok(rules) = kept::parse(std::slice::from_ref(&line), Some(&title)) {
+            self.add_rules(
+                id,
+                Extent::Session,
+                rules,
+                format!("Kept until this session ends: {line}."),
+            );
+        }
     }
 
     /// Does what was allowed.
@@ -158,7 +201,7 @@ impl State {
     }
 
     /// Answers a request that no rule decides and that the user need not see: what an agent asks about a tool of ours, since our
-    /// own card comes when the tool is called; and that card, if the user has allowed the tool for the session.
+    /// own card comes when the tool is called.
     pub(super) fn allow_own_tool(&mut self, id: ChatId, request: u64) {
         let Some(chat) = self.chats.get(&id) else { return };
         let mut waiting = chat.awaiting_user.permissions.iter();
@@ -166,16 +209,11 @@ impl State {
         if waiting.stage != PermissionStage::Provider {
             return;
         }
-        let is_allowed = match self.requests.get(&waiting.token).map(|request| request.by) {
-            Some(Requester::Agent(_)) => chat.is_own_tool(&waiting.tool_call),
-            Some(Requester::Tool(token)) => self.tools.calls.get(&token).is_some_and(|call| {
-                chat.access.policy.review != ReviewMode::Before
-                    && chat.tools.allowed.contains(call.request.name())
-            }),
-            _ => false,
-        };
+        let by = self.requests.get(&waiting.token).map(|request| request.by);
+        let is_ours = matches!(by, Some(Requester::Agent(_)))
+            && chat.is_own_tool(&waiting.tool_call, &self.tools.offered);
         let once = waiting.options.iter().find(|option| option.kind == OptionKind::AllowOnce);
-        let Some(option) = once.filter(|_| is_allowed).map(|option| option.id.clone()) else {
+        let Some(option) = once.filter(|_| is_ours).map(|option| option.id.clone()) else {
             return;
         };
         let waiting = PendingPermission { by: DecidedBy::Editor, ..waiting.clone() };
@@ -199,15 +237,23 @@ impl State {
 }
 
 impl Chat {
-    /// Whether a tool call is one of a tool of ours. A title alone could be a command line.
-    fn is_own_tool(&self, call: &ToolCallId) -> bool {
+    /// Whether a tool call is one of a tool of ours, or of one that the user has added. A title alone could be a command line.
+    fn is_own_tool(&self, call: &ToolCallId, added: &BTreeSet<String>) -> bool {
         let Some(entry) = self.incoming().find_tool(call) else { return false };
         let is_command = entry.call.kind == ToolKind::Execute
             || entry.call.input.as_ref().is_some_and(|input| input.command.is_some());
-        let mut all = EditorTool::ALL.into_iter();
+        let is_one = |name: &str| is_call_of(&entry.call, name);
         self.tools.server.is_some()
             && !is_command
-            && all.any(|tool| is_call_of(&entry.call, tool.name()))
+            && (EditorTool::ALL.into_iter().any(|tool| is_one(tool.name()))
+                || added.iter().any(|name| is_one(name)))
+    }
+
+    /// Describes an entry of a quickfix list as answers of the tools do.
+    fn quickfix_line(&self, item: &QuickfixItem) -> String {
+        let QuickfixItem { file, line, text } = item;
+        let text = label::line(text);
+        format!("{}:{line}: {text}\n", self.scene().shorten(&self.cwd.join(file)))
     }
 
     /// Returns the request for permission that is shown for a call.
@@ -232,15 +278,23 @@ impl Chat {
         let location = |write: &ProposedWrite| Location { path: write.path.clone(), line: None };
         let kind = if writes.is_empty() { ToolKind::Other } else { ToolKind::Edit };
         let has_row = self.incoming().find_tool(&row).is_some();
-        // Diffs show what the arguments would.
-        let arguments = ("arguments".to_owned(), call.input.clone());
-        let fields = if writes.is_empty() { vec![arguments] } else { Vec::new() };
+        let mut content: Vec<_> = writes.iter().map(diff).collect();
+        let mut fields = Vec::new();
+        match &call.request {
+            ToolRequest::SetQuickfix(items) => {
+                let lines = items.iter().map(|item| self.quickfix_line(item));
+                content.push(ToolContent::Content(Content::Text(lines.collect())));
+            }
+            // Diffs show what the arguments would.
+            _ if writes.is_empty() => fields.push(("arguments".to_owned(), call.input.clone())),
+            _ => {}
+        }
         let patch = ToolCallPatch {
             title: Some(title),
             name: Some(rule_name(&call.request)),
             kind: Some(kind),
             status: (!has_row).then_some(ToolStatus::InProgress),
-            content: Some(writes.iter().map(diff).collect()),
+            content: Some(content),
             locations: Some(writes.iter().map(location).collect()),
             input: Some(ToolInput { json: call.input.clone(), fields, ..ToolInput::default() }),
             ..ToolCallPatch::default()
@@ -250,16 +304,13 @@ impl Chat {
             name: name.to_owned(),
             kind,
         };
-        let all = format!("Allow {} for this session", call.request.name());
-        PermissionRequest {
-            tool_call: row,
-            patch: Box::new(patch),
-            question: None,
-            options: vec![
-                option(ALLOW, "Allow", OptionKind::AllowOnce),
-                option(ALLOW_TOOL, &all, OptionKind::AllowAlways),
-                option(REJECT, "Reject", OptionKind::RejectOnce),
-            ],
+        let mut options = vec![option(ALLOW, "Allow", OptionKind::AllowOnce)];
+        // Each change is to be looked at then.
+        if self.access.policy.review != ReviewMode::Before {
+            let all = format!("Allow {} for this session", call.request.name());
+            options.push(option(ALLOW_TOOL, &all, OptionKind::AllowAlways));
         }
+        options.push(option(REJECT, "Reject", OptionKind::RejectOnce));
+        PermissionRequest { tool_call: row, patch: Box::new(patch), question: None, options }
     }
 }

@@ -42,6 +42,7 @@ impl State {
             ToolsEvent::Granted(grant, granted) => self.tools_granted(grant, granted),
             ToolsEvent::Called(called) => self.tool_called(*called),
             ToolsEvent::Withdrawn(token) => self.tool_withdrawn(token),
+            ToolsEvent::Offered(names) => self.tools.offered = names,
         }
     }
 
@@ -82,11 +83,8 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let shares = chat.info.quirks.mcp_servers == McpServersFor::Folder;
         let calls = std::mem::take(&mut chat.tools.calls);
-        let allowed = std::mem::take(&mut chat.tools.allowed);
-        let access = std::mem::replace(
-            &mut chat.tools,
-            ToolAccess { calls, allowed, ..ToolAccess::default() },
-        );
+        let access =
+            std::mem::replace(&mut chat.tools, ToolAccess { calls, ..ToolAccess::default() });
         let is_last = self.chats_on(agent).is_empty();
         if let Some(grant) = access.grant {
             if shares && !is_last {

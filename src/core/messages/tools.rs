@@ -3,6 +3,7 @@
 use crate::session::agent::McpServer;
 use crate::session::editor_tool::ToolRequest;
 use crate::session::ids::ToolCallId;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What lets an agent call the tools for one session.
@@ -35,6 +36,8 @@ pub enum ToolsEvent {
     Called(Box<ToolCalled>),
     /// Nobody waits for the answer any more.
     Withdrawn(ToolCallToken),
+    /// These tools of the user's are offered besides our own.
+    Offered(BTreeSet<String>),
 }
 
 /// A call of a tool.
