@@ -7,17 +7,17 @@ use super::text::Text;
 pub enum ReplaceError {
     /// The text to be replaced is empty, but that in which it should be is not.
     Empty {
-        /// Which replacement.
+        /// Which replacement, counted from 0.
         at: usize,
     },
     /// The text is not there.
     Missing {
-        /// Which replacement.
+        /// Which replacement, counted from 0.
         at: usize,
     },
     /// The text is there several times.
     Ambiguous {
-        /// Which replacement.
+        /// Which replacement, counted from 0.
         at: usize,
         /// The lines in which it begins, from 1.
         lines: Vec<usize>,
@@ -32,8 +32,7 @@ pub fn replace<'a>(
 ) -> Result<(Text, usize), ReplaceError> {
     let mut content = text.lf_content();
     let mut count = 0;
-    for (index, (old, new, all)) in replacements.into_iter().enumerate() {
-        let at = index + 1;
+    for (at, (old, new, all)) in replacements.into_iter().enumerate() {
         let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
         if old.is_empty() {
             if !content.is_empty() {
@@ -76,10 +75,10 @@ mod tests {
         assert_eq!(replaced("a\nb\n", "b\n", "", false).as_deref(), Ok("a\n"));
         assert_eq!(replaced("", "", "new\n", false).as_deref(), Ok("new\n"));
         assert_eq!(replaced("a\na\n", "a", "b", true).as_deref(), Ok("b\nb\n"));
-        assert_eq!(replaced("a\n", "x", "b", true), Err(ReplaceError::Missing { at: 1 }));
-        assert_eq!(replaced("a\n", "", "b", true), Err(ReplaceError::Empty { at: 1 }));
+        assert_eq!(replaced("a\n", "x", "b", true), Err(ReplaceError::Missing { at: 0 }));
+        assert_eq!(replaced("a\n", "", "b", true), Err(ReplaceError::Empty { at: 0 }));
         let lines = vec![1, 3];
-        let twice = Err(ReplaceError::Ambiguous { at: 1, lines });
+        let twice = Err(ReplaceError::Ambiguous { at: 0, lines });
         assert_eq!(replaced("a\nb\na\n", "a", "b", false), twice);
     }
 

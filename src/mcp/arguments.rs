@@ -93,7 +93,7 @@ pub(super) fn decode(
 /// An object of arguments.
 struct Arguments<'a> {
     all: &'a Map<String, Value>,
-    /// Where it is, such as `edits[2].`.
+    /// Where it is, such as `edits[0].`.
     within: String,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Arguments<'a> {
         };
         let item = |(at, item): (usize, &'a Value)| match item {
             Value::Object(all) => {
-                Ok(Arguments { all, within: format!("{}{key}[{}].", self.within, at + 1) })
+                Ok(Arguments { all, within: format!("{}{key}[{}].", self.within, at) })
             }
             _ => Err(self.wrong(key, "a list of objects")),
         };
@@ -253,7 +253,7 @@ mod tests {
             (
                 "edit_buffer",
                 edits(json!([{ "old_string": "a", "new_string": "b" }, { "old_string": "a" }])),
-                "edits[2].new_string is missing",
+                "edits[1].new_string is missing",
             ),
             ("symbols", json!({}), "either file_path or query is needed"),
             (

@@ -45,7 +45,8 @@ local function describe(one)
   local code = (type(one.code) == "string" or type(one.code) == "number") and tostring(one.code)
     or nil
   local where = vim.trim((one.source or "") .. " " .. (code or ""))
-  local message = one.message:gsub("%s*\n%s*", "; ")
+  -- pyright indents with spaces that do not break.
+  local message = one.message:gsub("\194\160", " "):gsub("%s*\n%s*", "; ")
   local text = ("%s: %s%s"):format(severity, message, where ~= "" and (" [%s]"):format(where) or "")
   return text, code and ("%s %s"):format(severity, where) or text
 end

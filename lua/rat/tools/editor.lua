@@ -83,7 +83,7 @@ function M.set_quickfix(question, answer)
   local items = vim.tbl_map(function(item)
     return { filename = item.file, lnum = item.line, text = item.text }
   end, question.items)
-  vim.fn.setqflist({}, " ", { items = items, title = "Places of the agent" })
+  vim.fn.setqflist({}, " ", { items = items, title = "Places that the agent listed" })
   local count = #items == 1 and "1 entry" or ("%d entries"):format(#items)
   answer({ notes = { ("the quickfix list has %s now"):format(count) } })
 end

@@ -66,7 +66,8 @@ local function load(path)
   if next(hidden) == nil then
     watch()
   end
-  local buf = vim.fn.bufadd(path)
+  -- By the name that `:edit` would give it.
+  local buf = vim.fn.bufadd(vim.fn.fnamemodify(path, ":."))
   vim.bo[buf].swapfile = false
   -- The filetype has to be set for language servers; what it sets up for typing takes too long.
   vim.b[buf].did_ftplugin, vim.b[buf].did_indent = 1, 1

@@ -21,7 +21,15 @@ impl Call<'_> {
         let path = self.resolve(file, ToolKind::Edit).await?;
         self.settle(vec![path.clone()]).await;
         let read = match self.text_of(&path, None, None).await {
-            Err(outcome) if is_missing(&outcome) => String::new(),
+            Err(outcome) if is_missing(&outcome) => {
+                if edits.iter().any(|edit| !edit.old.is_empty()) {
+                    return Err(refused(format!(
+                        "{} does not exist: to create it, replace an empty old_string",
+                        path.display()
+                    )));
+                }
+                String::new()
+            }
             read => read?,
         };
         let edits = edits.iter().map(|edit| (edit.old.as_str(), edit.new.as_str(), edit.all));
@@ -99,15 +107,16 @@ impl Call<'_> {
         written: Vec<PathBuf>,
         failed: Vec<(PathBuf, String)>,
     ) -> Answered {
-        let names: Vec<String> = written.iter().map(|path| text::short(self.cwd(), path)).collect();
-        let unsaved = self.tools.editor.loaded(true).await.unwrap_or_default();
-        let is_unsaved = written.iter().any(|path| unsaved.contains(path));
-        let verb = if is_unsaved { "changed" } else { "changed and saved" };
-        let mut said = vec![format!("{verb}: {}", names.join(", "))];
-        if is_unsaved {
-            said.push(
-                "some of it is not saved, since the user has unsaved changes there".to_owned(),
-            );
+        let names = |paths: Vec<&PathBuf>| {
+            let names: Vec<_> = paths.iter().map(|path| text::short(self.cwd(), path)).collect();
+            names.join(", ")
+        };
+        let mut said = vec![format!("changed and saved: {}", names(written.iter().collect()))];
+        let mut unsaved = self.tools.editor.loaded(true).await.unwrap_or_default();
+        unsaved.retain(|path| written.contains(path));
+        if !unsaved.is_empty() {
+            let names = names(unsaved.iter().collect());
+            said.push(format!("the user has other changes that are not saved in: {names}"));
         }
         said.extend(
             failed.into_iter().map(|(path, why)| {
