@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::support::Chat;
-use crate::undo::{answer, in_project, poll_kept, turn_with_command};
+use crate::undo::{answer, in_project, poll_kept, poll_open, turn_with_command};
 use serde_json::json;
 
 /// Asks whether to undo the first turn of the folder.
@@ -262,4 +262,26 @@ fn an_undo_takes_a_selected_answer() {
     chat.nvim.poll_screen("select an answer first: j, k or 1-3");
     chat.nvim.input("j<CR>");
     chat.nvim.poll("the undo", |nvim| nvim.messages().contains("Undid the turn"));
+}
+
+/// Holds (Review): What the user has undone in a buffer and not saved is undone in the file, too; their other changes stay unsaved.
+#[test]
+fn what_was_undone_in_the_buffer_only_is_undone_in_the_file() {
+    for (typed, lines, is_modified) in [("u", 3, false), ("uGomine<Esc>", 4, true)] {
+        let mut chat = in_project();
+        chat.nvim.command("wincmd t | edit open.txt");
+        turn_with_command(&mut chat, |root| {
+            fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+            fs::write(root.join("src/1.txt"), "first\n").unwrap();
+        });
+        poll_open(&mut chat, "TWO");
+        chat.nvim.command("wincmd t");
+        chat.nvim.input(typed);
+        poll_open(&mut chat, "two");
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn in 2 files");
+        let text = fs::read_to_string(chat.path("open.txt")).unwrap();
+        assert_eq!(text, "one\ntwo\nthree\n", "{typed}");
+        chat.nvim.poll("'modified'", |nvim| nvim.eval("vim.bo.modified") == json!(is_modified));
+        assert_eq!(chat.nvim.eval("vim.fn.line('$')"), json!(lines));
+    }
 }
