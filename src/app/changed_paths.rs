@@ -53,7 +53,7 @@ impl ChangedPath {
             (None, Some(after)) => format!("new {}", kind(after)),
             (Some(before), None) => format!("deleted {}", kind(before)),
             (Some(before), Some(after)) if before.kind != after.kind => {
-                format!("{} to {}", kind_name(before), kind_name(after))
+                format!("{} to {}", kind_name(before.kind), kind_name(after.kind))
             }
             (Some(before), Some(after)) => {
                 let is_known = before.content.is_some() || after.content.is_some();
@@ -81,12 +81,13 @@ impl ChangedPath {
 fn kind(state: &State) -> String {
     match state.kind {
         Kind::File => format!("file, {} bytes", grouped(state.size)),
-        _ => kind_name(state).to_owned(),
+        _ => kind_name(state.kind).to_owned(),
     }
 }
 
-fn kind_name(state: &State) -> &'static str {
-    match state.kind {
+/// What a path is called that is of this kind.
+pub(super) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
         Kind::File => "file",
         Kind::Symlink => "symbolic link",
         Kind::Folder => "folder",
@@ -97,13 +98,13 @@ fn kind_name(state: &State) -> &'static str {
 /// Describes a change that is not one of text.
 pub(super) fn describe(change: &FileChange) -> String {
     match (&change.before, &change.after) {
-        (None, Some(after)) => format!("new {}", kind_name(after)),
-        (Some(before), None) => format!("deleted {}", kind_name(before)),
+        (None, Some(after)) => format!("new {}", kind_name(after.kind)),
+        (Some(before), None) => format!("deleted {}", kind_name(before.kind)),
         (Some(before), Some(after)) if before.content == after.content => {
             format!("mode {:o} to {:o}", before.mode, after.mode)
         }
         (Some(before), Some(after)) => {
-            format!("{}, {} to {} bytes", kind_name(after), before.size, after.size)
+            format!("{}, {} to {} bytes", kind_name(after.kind), before.size, after.size)
         }
         (None, None) => "unchanged".to_owned(),
     }

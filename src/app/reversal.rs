@@ -1,7 +1,7 @@
 //! Puts paths back to what they were before changes, or brings changes in: decides for each path how, then changes buffers as
 //! one undo step each, then files. What others have changed since stays. That is kept as a turn, so that it can be undone.
 
-use super::changed_paths::ChangedPaths;
+use super::changed_paths::{ChangedPaths, kind_name};
 use super::undo_folders::keep_what_is_not_empty;
 use super::undo_modes::modes;
 use super::unkept::Unkept;
@@ -31,7 +31,6 @@ const NOT_CERTAIN: &str = "it changed while no tool call ran, so you may have do
 pub(super) const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.
 pub(super) const AS_BEFORE: &str = "already as before the turn";
-const UNSAVED: &str = "its buffer has unsaved changes: save or reload it first";
 
 /// Why a path is left alone that changed during the turn, but not by what is known of the agent: all of it was in conflict, say.
 const NOT_THE_AGENTS: &str = "nothing of what changed there is certainly the agent's";
@@ -112,7 +111,7 @@ impl Reversals {
                     (None, Some(_)) => PlannedAction::Delete,
                     (Some(_), None) => PlannedAction::Create,
                     (Some(before), Some(after)) if before.kind != after.kind => {
-                        let (now, before) = (word(after.kind), word(before.kind));
+                        let (now, before) = (kind_name(after.kind), kind_name(before.kind));
                         PlannedAction::Replace { now, before }
                     }
                     (Some(before), Some(after)) if change.is_of_mode() => {
@@ -204,7 +203,9 @@ impl Reversals {
         }
         match now {
             Err(why) => Way::Leave(why),
-            Ok(_) if loaded == Some(true) => Way::Leave(UNSAVED.to_owned()),
+            Ok(_) if loaded == Some(true) => {
+                Way::Leave("its buffer has unsaved changes: save or reload it first".to_owned())
+            }
             // What an undo did not change is redone by doing nothing.
             Ok(now) if now == change.after && change.before == change.after && !is_redo => {
                 Way::Leave(NOT_THE_AGENTS.to_owned())
@@ -471,15 +472,6 @@ impl Reversals {
         let base = content(&self.checkpoints, &turn.root, change.after.as_ref()?).await?;
         let target = content(&self.checkpoints, &turn.root, change.before.as_ref()?).await?;
         Some((base, target))
-    }
-}
-
-fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::File => "file",
-        Kind::Symlink => "symbolic link",
-        Kind::Folder => "folder",
-        Kind::Other => "special file",
     }
 }
 
