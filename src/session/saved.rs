@@ -52,6 +52,14 @@ pub struct TranscriptPart {
     pub more: Option<(usize, String)>,
 }
 
+impl TranscriptPart {
+    /// Whether somebody has used the session. That its agent has ended or was started is noted in all sessions of the agent.
+    pub fn is_use(&self) -> bool {
+        let is_said = |entry: &Entry| !matches!(entry, Entry::Banner(_) | Entry::Note(_));
+        self.more.is_some() || self.entries.iter().any(|(_, entry)| is_said(entry))
+    }
+}
+
 /// The result of saving part of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaveResult {

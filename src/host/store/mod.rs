@@ -262,8 +262,7 @@ impl Worker {
                     SaveResult::Failed(why)
                 }));
                 // At the exit, all sessions are saved, used or not.
-                let is_used = replace || part != TranscriptPart::default();
-                let touched = self.touch(session, is_used);
+                let touched = self.touch(session, part.is_use());
                 log_error(&cwd, "a session was not saved", touched);
             }
             Job::Forget(key) => {

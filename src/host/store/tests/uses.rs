@@ -2,15 +2,16 @@
 
 use super::*;
 
-/// Holds (Sessions): The session used last is the one that was used last, also if others were open when Neovim was left.
+/// Holds (Sessions): The session used last is the one that was used last, also if others were open when Neovim was left or their agent ended.
 #[tokio::test]
 async fn a_save_of_nothing_is_no_use() {
     let folder = Folder::new("uses");
     let store = folder.store();
     for id in ["1", "2", "3", "2"] {
-        store.save(session(id), false, vec![(0, note("a"))]);
+        store.save(session(id), false, vec![(0, message("a"))]);
     }
     for id in ["3", "2", "1"] {
+        store.save(session(id), false, vec![(1, note("the agent has ended"))]);
         store.save(session(id), false, Vec::new());
     }
     store.flush();
