@@ -1,6 +1,6 @@
 //! Rules that the user makes of a request with `gA` and edits in `:RatRules`, in real Neovim.
 
-use crate::support::{Chat, Pending, TRANSCRIPT};
+use crate::support::{Chat, PROMPT, Pending, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 
 fn in_a_turn() -> Chat {
@@ -146,4 +146,25 @@ fn nothing_is_kept_by_accident() {
     assert!(!chat.agent.is_answered(pending));
     let lines = open_rules(&mut chat);
     assert!(lines.iter().all(|line| line.is_empty() || line.starts_with('#')), "{lines:?}");
+}
+
+/// Holds (Permission requests): A <C-c> more than the window of a rule needs cancels nothing; `gd` in the prompt shows the diff.
+#[test]
+fn keys_that_close_a_window_do_nothing_below_it() {
+    let mut chat = in_a_turn();
+    chat.nvim.enter(PROMPT);
+    let diff =
+        json!([{"type": "diff", "path": chat.path("a.txt"), "oldText": "", "newText": "new\n"}]);
+    let call = json!({"toolCallId": "one", "title": "Edit", "kind": "edit", "content": diff});
+    let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+    let pending = chat.ask_permission(call, options);
+    chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
+    chat.nvim.input("gA");
+    chat.nvim.poll("the rule", |nvim| nvim.eval("vim.bo.filetype") == json!("ratinput"));
+    chat.nvim.input("<C-c><C-c>");
+    chat.nvim.poll("the prompt", |nvim| nvim.eval("vim.bo.filetype") == json!("ratprompt"));
+    assert_eq!((chat.nvim.waiting(), chat.nvim.status()["state"].clone()), (1, json!("waiting")));
+    assert!(!chat.agent.is_answered(pending));
+    chat.nvim.input("gd");
+    chat.nvim.poll("the diff", |nvim| nvim.eval("vim.wo.diff") == json!(true));
 }

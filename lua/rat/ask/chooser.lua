@@ -4,6 +4,7 @@ local auto_open = require("rat.ask.auto_open")
 local chooser_layout = require("rat.ask.chooser_layout")
 local float = require("rat.view.float")
 local idle = require("rat.util.idle")
+local just_arrived = require("rat.ask.just_arrived")
 local one_line = require("rat.util.text").one_line
 local paste = require("rat.ask.paste")
 local picker = require("rat.ask.picker")
@@ -196,11 +197,15 @@ function map_keys(chooser)
       chooser.answer(index)
     end
   end)
-  for _, lhs in ipairs({ "<Esc>", "q", "<C-c>" }) do
+  for _, lhs in ipairs({ "<Esc>", "q" }) do
     map(lhs, function()
       chooser.answer(nil)
     end)
   end
+  map("<C-c>", function()
+    just_arrived.closed()
+    chooser.answer(nil)
+  end)
   for digit = 0, 9 do
     map(tostring(digit), function()
       type_digit(chooser, digit)

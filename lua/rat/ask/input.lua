@@ -1,6 +1,7 @@
 --- A small floating window to edit one text, over the line it belongs to, or below it if the text may have several lines.
 --- Unlike Neovim's own |vim.ui.input()| it does not block.
 local float = require("rat.view.float")
+local just_arrived = require("rat.ask.just_arrived")
 local scratch = require("rat.view.scratch")
 
 local api = vim.api
@@ -119,14 +120,17 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
       done()
     end
   end
-  local function map(modes, lhs, doc, tell)
+  local function map(modes, lhs, doc, tell, before)
     vim.keymap.set(modes, lhs, function()
+      if before then
+        before()
+      end
       finish(tell)
     end, { buffer = buf, nowait = true, desc = "rat: " .. doc })
   end
   map(has_lines and "n" or { "n", "i" }, "<CR>", "done", on_done)
   map({ "n", "i" }, "<C-s>", "done", on_done)
-  map({ "n", "i" }, "<C-c>", "back", on_back)
+  map({ "n", "i" }, "<C-c>", "back", on_back, just_arrived.closed)
   map("n", "<Esc>", "back", on_back)
   map("n", "q", "back", on_back)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {

@@ -1,5 +1,5 @@
---- Keeps a repeated key from answering what the user cannot have seen: of keys pressed in quick succession, all answer only
---- what was waiting when the first one was pressed.
+--- Keeps a repeated key from doing what the user did not mean. Of keys pressed in quick succession, all answer only what was
+--- waiting when the first one was pressed; and the key that closes a window does nothing to what is below it.
 local notify = require("rat.util.notify")
 
 local M = {}
@@ -36,6 +36,19 @@ function M.is_meant(id)
     notify.info("Another request has just arrived. Look at it before you answer.")
   end
   return false
+end
+
+local closed_at = -math.huge
+
+--- Records that the user has closed a window by <C-c>.
+function M.closed()
+  closed_at = vim.uv.now()
+end
+
+--- Returns whether a <C-c> may be one more for a window that is closed already.
+---@return boolean
+function M.was_just_closed()
+  return vim.uv.now() - closed_at < REPEAT_MS
 end
 
 return M

@@ -2,6 +2,7 @@
 local attachment_list = require("rat.chat.attachment_list")
 local config_keys = require("rat.config.keys")
 local form = require("rat.ask.form")
+local just_arrived = require("rat.ask.just_arrived")
 local key_list = require("rat.view.key_list")
 local line_format = require("rat.view.line_format")
 local link = require("rat.view.link")
@@ -212,7 +213,20 @@ local prompt_keys = {
     lhs = "<C-c>",
     doc = "cancel the turn",
     run = function(chat)
-      rpc.notify("cancel", { chat = chat.id })
+      if not just_arrived.was_just_closed() then
+        rpc.notify("cancel", { chat = chat.id })
+      end
+    end,
+  },
+  {
+    modes = { "n" },
+    lhs = "gd",
+    doc = "show the request's diff",
+    run = function(chat)
+      local request = request_meant(chat)
+      if request then
+        request_diff.open(chat, request.permission.id)
+      end
     end,
   },
   { modes = { "n", "i" }, lhs = "<Up>", doc = "older prompt", run = recall(-1), expr = true },
