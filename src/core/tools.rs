@@ -83,4 +83,14 @@ pub(super) struct ToolAccess {
     pub(super) calls: BTreeMap<String, usize>,
     /// The tool calls that we have given a title.
     pub(super) titled: BTreeSet<ToolCallId>,
+    /// Calls of this turn that were answered before their tool calls came.
+    pub(super) ahead: Vec<AnsweredCall>,
+}
+
+/// A call that was answered before its tool call came.
+#[derive(Debug)]
+pub(super) struct AnsweredCall {
+    pub(super) request: ToolRequest,
+    /// The arguments as JSON text.
+    pub(super) input: String,
 }

@@ -113,6 +113,21 @@ fn the_card_is_on_the_agents_tool_call() {
     assert_eq!(cards, 1);
 }
 
+/// Holds (Editor tools): A call that is answered before its agent reports it is described all the same.
+#[test]
+fn a_call_that_is_reported_late_is_described() {
+    let (mut chat, mut mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let arguments = json!({"file_path": "a.txt"});
+    assert_eq!(mcp.call("read_buffer", arguments.clone()).text, TEXT);
+    chat.tool_call(json!({"toolCallId": "t1", "title": "rat_read_buffer", "status": "pending"}));
+    chat.nvim.poll_screen("rat_read_buffer");
+    let update = json!({"toolCallId": "t1", "title": "rat_read_buffer", "rawInput": arguments});
+    chat.tool_call_update(update);
+    chat.nvim.poll_screen("Read a.txt");
+    chat.tool_call_update(json!({"toolCallId": "t1", "title": "tool", "status": "completed"}));
+    chat.nvim.poll_screen("✓ Read a.txt");
+}
+
 /// Holds (Editor tools): A request for permission that is not about one of the editor's tools is the user's to answer.
 #[test]
 fn other_requests_are_for_the_user() {

@@ -12,6 +12,7 @@ use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
 use crate::core::tools::{RunningCall, Step};
 use crate::session::author::ChatId;
+use crate::session::update::Severity;
 use crate::trust::rule::Decision;
 use crate::trust::rules;
 use std::time::Duration;
@@ -169,6 +170,7 @@ impl State {
     /// A call is over.
     pub(super) fn finish_tool(&mut self, token: ToolCallToken, answer: ToolAnswer) {
         self.end_own_row(token, answer.is_error);
+        self.await_row(token);
         let Some(call) = self.tools.calls.get_mut(&token) else { return };
         match call.caller {
             Some(caller) => {
@@ -273,7 +275,22 @@ impl State {
         };
         let late = self.tools.calls.iter().filter(|(_, call)| is_late(call));
         for token in late.map(|(token, _)| *token).collect::<Vec<_>>() {
+            self.note_unanswered(token);
             self.drop_tool_call(token);
+        }
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.tools.ahead.clear();
+        }
+    }
+
+    /// Tells the user why the card of a call goes without their answer.
+    fn note_unanswered(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get(&token) else { return };
+        let Some(chat) = self.chats.get_mut(&call.chat) else { return };
+        if matches!(call.step, Step::Consent(_)) {
+            let (agent, title) = (chat.agent_title(), chat.title_of_tool(&call.request));
+            let text = format!("{agent} did not wait for your answer to \"{title}\"");
+            chat.transcript.note(Severity::Warning, text, Vec::new());
         }
     }
 }

@@ -3,13 +3,17 @@
 use crate::core::chat::Chat;
 use crate::core::messages::tools::ToolCallToken;
 use crate::core::state::State;
-use crate::core::tools::{Grant, RunningCall, Step};
+use crate::core::tools::{AnsweredCall, Grant, RunningCall, Step};
 use crate::core::user_messages::count;
 use crate::session::agent::McpServersFor;
 use crate::session::author::ChatId;
 use crate::session::editor_tool::{SERVER_NAME, ToolRequest, own_name};
+use crate::session::entry::ToolEntry;
 use crate::session::ids::ToolCallId;
 use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
+
+/// How many calls of a turn are remembered until their tool calls come.
+const MOST_AHEAD: usize = 32;
 
 /// Whose a call is.
 pub(super) struct Owner {
@@ -75,6 +79,7 @@ impl State {
 
     /// Tool calls of a chat have changed: one may be that of a call which has none.
     pub(super) fn tool_rows_changed(&mut self, id: ChatId) {
+        self.title_late_rows(id);
         let agent = self.chats.get(&id).and_then(|chat| chat.agent);
         let has_none = |call: &RunningCall| call.row.is_none();
         let calls = self.tools.calls.iter().filter(|(_, call)| has_none(call));
@@ -97,16 +102,42 @@ impl State {
         }
     }
 
+    /// A call is answered whose tool call has not come: what it is about is said there later.
+    pub(super) fn await_row(&mut self, token: ToolCallToken) {
+        let Some(call) = self.tools.calls.get(&token).filter(|call| call.row.is_none()) else {
+            return;
+        };
+        let Some(chat) = self.chats.get_mut(&call.chat) else { return };
+        if chat.tools.ahead.len() < MOST_AHEAD {
+            let (request, input) = (call.request.clone(), call.input.clone());
+            chat.tools.ahead.push(AnsweredCall { request, input });
+        }
+    }
+
+    /// Says on tool calls that have come late what they are about.
+    fn title_late_rows(&mut self, id: ChatId) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
+        for answered in std::mem::take(&mut chat.tools.ahead) {
+            let AnsweredCall { request, input } = &answered;
+            let is_row = |tool: &&ToolEntry| {
+                is_call_of(&tool.call, request.name())
+                    && tool.call.input.as_ref().is_some_and(|known| known.json == *input)
+                    && !chat.tools.titled.contains(&tool.call.id)
+            };
+            let row = chat.incoming().tools().find(is_row).map(|tool| tool.call.id.clone());
+            match row {
+                Some(row) => chat.set_title(&row, request),
+                None => chat.tools.ahead.push(answered),
+            }
+        }
+    }
+
     /// Says on the tool call of a call what it is about: agents only name the tool.
     pub(super) fn title_row(&mut self, token: ToolCallToken) {
         let Some(call) = self.tools.calls.get(&token) else { return };
         let Some(chat) = self.chats.get_mut(&call.chat) else { return };
         let Some(row) = &call.row else { return };
-        let (title, name) = (chat.title_of_tool(&call.request), rule_name(&call.request));
-        let (title, name) = (Some(title), Some(name));
-        chat.tools.titled.insert(row.clone());
-        chat.incoming_mut().tool(row, ToolCallPatch { title, name, ..ToolCallPatch::default() });
-        chat.redraw.tool_calls.insert(row.clone());
+        chat.set_title(row, &call.request);
     }
 
     /// Ends the tool call that stands for a call which its agent did not report.
@@ -122,6 +153,13 @@ impl State {
 }
 
 impl Chat {
+    fn set_title(&mut self, row: &ToolCallId, request: &ToolRequest) {
+        let (title, name) = (Some(self.title_of_tool(request)), Some(rule_name(request)));
+        self.tools.titled.insert(row.clone());
+        self.incoming_mut().tool(row, ToolCallPatch { title, name, ..ToolCallPatch::default() });
+        self.redraw.tool_calls.insert(row.clone());
+    }
+
     /// Describes what a call asks for.
     pub(super) fn title_of_tool(&self, request: &ToolRequest) -> String {
         let short = |path: &std::path::Path| self.scene().shorten(path);

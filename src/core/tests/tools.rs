@@ -8,6 +8,7 @@ use crate::core::messages::tools::{
 use crate::edit::Text;
 use crate::session::agent::McpServer;
 use crate::session::editor_tool::{Replacement, ToolRequest};
+use crate::session::entry::Entry;
 
 /// A world in which the tools were granted to the only chat.
 struct Tools {
@@ -221,6 +222,21 @@ fn a_call_that_is_made_again_gets_the_answer() {
     tools.answered(FileOutcome::Text("changed".to_owned()));
     assert_eq!(tools.answers[&second][0].text, "changed");
     assert_eq!(tools.answers[&first].len(), 1);
+}
+
+/// Holds (Editor tools): The user is told why a card goes that they have not answered.
+#[test]
+fn a_card_that_its_agent_does_not_wait_for_is_explained() {
+    let mut tools = Tools::ready();
+    let token = tools.call(edit());
+    tools.handle(Event::Timer(Timer::ToolRow(token)));
+    tools.answered(proposed());
+    tools.handle(Event::Timer(Timer::ToolLimit(token, token)));
+    tools.world.state.turn_ended(ChatId(1), &StopReason::EndTurn);
+    let chat = &tools.world.state.chats[&ChatId(1)];
+    assert!(chat.awaiting_user.permissions.is_empty());
+    let is_told = |entry: &Entry| matches!(entry, Entry::Note(note) if note.title.contains("did not wait for your answer to \"Edit"));
+    assert!(chat.transcript.entries().iter().any(is_told));
 }
 
 /// Holds (Editor tools): What nobody waits for any more is not done: what the user is asked about it goes with it.
