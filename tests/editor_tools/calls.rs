@@ -56,6 +56,11 @@ fn what_makes_no_sense_is_said() {
         ("read_buffer", json!({"file_path": chat.path("none.txt")}), "does not exist"),
         ("read_buffer", json!({"file_path": chat.nvim.cwd()}), "not a regular file"),
         ("edit_buffer", edit(&chat, "a.txt", "two", "2"), "edits[0].old_string is not in"),
+        (
+            "edit_buffer",
+            edit(&chat, "none.txt", "one", "1"),
+            "none.txt does not exist: to create it",
+        ),
         ("edit_buffer", edit(&chat, "a.txt", "one", "1"), "several times, in lines 1, 2"),
         ("references", json!({"file_path": path, "symbol": "x"}), "no language server is running"),
         ("diagnostics", json!({"file_path": path}), "no language server is running"),

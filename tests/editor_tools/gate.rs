@@ -20,7 +20,10 @@ fn an_edit_waits_for_the_user() {
     answer_card(&mut chat, "RatAllow");
     let told = mcp.expect_told(call);
     assert!(!told.is_error, "{told:?}");
-    assert!(told.text.contains("changed"), "{told:?}");
+    let said =
+        "changed and saved: a.txt\nthe user has other changes that are not saved in: a.txt\n";
+    assert!(told.text.starts_with(said), "{told:?}");
+    assert_eq!(disk(&chat, "a.txt"), TEXT.replace("four", "FOUR"));
     let lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
     assert_eq!(chat.nvim.eval(lines), json!(["mine", "two", "three", "FOUR", "five"]));
     chat.nvim.command("undo");

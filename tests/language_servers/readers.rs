@@ -105,6 +105,7 @@ fn a_file_is_as_usual_once_the_user_opens_it(server: Server) {
         nvim.eval("vim.b.undo_ftplugin ~= nil and vim.bo.swapfile and vim.bo.buflisted")
             == json!(true)
     });
+    assert_eq!(project.chat.nvim.eval("vim.fn.bufname()"), json!(server.file("lib")));
     let syntax = "vim.bo.syntax ~= '' or vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil";
     assert_eq!(project.chat.nvim.eval(syntax), json!(true));
     let told = project.call("references", "lib", json!({"symbol": "greet"}));
