@@ -99,6 +99,7 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input(key);
             chat.agent.expect_notification("session/cancel");
         }
+        ("n", "gd") => expect_diff(chat),
         (_, "<Up>") => {
             chat.nvim.input(if mode == "i" { "i<Up>" } else { "<Up>" });
             chat.poll_draft(&["latest prompt"]);
@@ -188,11 +189,7 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.input("2[[j");
             poll_lua(&mut chat.nvim, "two back", "vim.fn.getline('.')", &json!("An answer."));
         }
-        ("n", "gd") => {
-            chat.nvim.input(key);
-            chat.nvim.poll_screen("ga allow  gr reject");
-            poll_lua(&mut chat.nvim, "native diff mode", "vim.wo.diff", &json!(true));
-        }
+        ("n", "gd") => expect_diff(chat),
         ("n", "gx") => {
             let open = "vim.ui.open = function(what) vim.g.opened = what return {} end";
             chat.nvim.lua(open, json!([]));
@@ -293,6 +290,12 @@ fn a_code_block_is_put_where_the_user_was() {
     chat.go_to("The end.");
     chat.nvim.input("gp");
     chat.nvim.poll("a message", |nvim| nvim.messages().contains("No code block under the cursor"));
+}
+
+fn expect_diff(chat: &mut Chat) {
+    chat.nvim.input("gd");
+    chat.nvim.poll_screen("ga allow  gr reject");
+    poll_lua(&mut chat.nvim, "native diff mode", "vim.wo.diff", &json!(true));
 }
 
 /// Keys that answer the request: `ga`, `gr`, and `g` with an option's number; `gA` makes a rule of it.

@@ -32,6 +32,9 @@ pub(super) const DELETED: &str = "deleted since";
 /// Why a path is left alone that has nothing of the turn any more.
 pub(super) const AS_BEFORE: &str = "already as before the turn";
 
+/// Why a path is left alone that the user has undone by themselves.
+const ONLY_IN_BUFFER: &str = "undone in its buffer already, which is not saved";
+
 /// Why a path is left alone that changed during the turn, but not by what is known of the agent: all of it was in conflict, say.
 const NOT_THE_AGENTS: &str = "nothing of what changed there is certainly the agent's";
 
@@ -155,23 +158,20 @@ impl Reversals {
             return Way::Leave(DELETED.to_owned());
         }
         let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
-        // The user may have undone it in the buffer, and not have saved that.
-        let is_only_on_disk = loaded == Some(true) && is_as_left;
+        // The user may have undone it in the buffer.
+        let is_unsaved = loaded == Some(true) && !is_as_before;
+        let as_before = if is_unsaved { ONLY_IN_BUFFER } else { AS_BEFORE };
         // A buffer that outlived its file has unsaved changes, which the file's return does not touch.
         if loaded.is_some() && is_as_left && change.after.is_none() {
             let is_kept = self.is_kept(turn, change).await;
             return if is_kept { Way::Disk } else { Way::Leave(NOT_KEPT.to_owned()) };
         }
         if let Some(without) = without {
-            let is_exact = self.is_exact(turn, change, &without).await;
             if without.hunks == 0 {
-                return match (is_only_on_disk, without.conflicts) {
-                    (true, 0) if self.is_kept(turn, change).await => Way::Disk,
-                    (true, 0) => Way::Leave(NOT_KEPT.to_owned()),
-                    (false, 0) => Way::Leave(AS_BEFORE.to_owned()),
-                    _ => Way::Leave(CONTESTED.to_owned()),
-                };
+                let why = if without.conflicts > 0 { CONTESTED } else { as_before };
+                return Way::Leave(why.to_owned());
             }
+            let is_exact = self.is_exact(turn, change, &without).await;
             return if is_exact && is_as_left && loaded.is_none() && !is_shared {
                 Way::DiskRejecting
             } else {
@@ -189,12 +189,7 @@ impl Reversals {
             return match self.replacement(turn, change).await {
                 Some(texts) => match self.documents.can_replace_text(&path, texts).await {
                     Ok(Replaced::Done) => Way::Buffer,
-                    Ok(Replaced::AsBefore)
-                        if is_only_on_disk && self.is_kept(turn, change).await =>
-                    {
-                        Way::Disk
-                    }
-                    Ok(Replaced::AsBefore) => Way::Leave(AS_BEFORE.to_owned()),
+                    Ok(Replaced::AsBefore) => Way::Leave(as_before.to_owned()),
                     Ok(Replaced::Contested) => Way::Leave(CONTESTED.to_owned()),
                     Err(error) => Way::Leave(error.message_for_user()),
                 },
