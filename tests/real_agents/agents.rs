@@ -88,6 +88,11 @@ impl Place {
     }
 }
 
+/// Whether the agents run beside Neovim, and can start a program of ours.
+pub(crate) fn are_here() -> bool {
+    Place::chosen() == Place::Here
+}
+
 /// Whether the agents know the project by another path.
 pub(crate) fn is_in_container() -> bool {
     Place::chosen() == Place::Container

@@ -2,11 +2,12 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::agents::{Chat, Kind, is_in_container};
+use crate::agents::{Chat, Kind, are_here};
 use crate::end::command_line;
 use crate::support::{Processes, repository};
 use crate::{with_agent, with_each_real_agent};
 
+// The tools are offered only to agents that run here.
 with_each_real_agent!(
     unsaved_text_is_read,
     an_edit_is_merged_and_answered,
@@ -66,14 +67,9 @@ fn allow_of(chat: &mut Chat, number: u32, name: &str) {
     chat.nvim.lua(allow, json!([number]));
 }
 
-/// Agents that know files by other paths cannot start a program of ours.
-fn has_tools() -> bool {
-    !is_in_container()
-}
-
 /// Holds (Editor tools): Claude, OpenCode and Gemini read unsaved text without a question.
 fn unsaved_text_is_read(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let mut chat = open(kind, &[("a.txt", "one\ntwo\n")]);
@@ -87,7 +83,7 @@ fn unsaved_text_is_read(kind: Kind) {
 
 /// Holds (Editor tools): An edit of Claude, OpenCode and Gemini is allowed on one card, merged, one undo step, and answered with its error.
 fn an_edit_is_merged_and_answered(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let text = "one\ntwo\nthree\nfour\nfive\n";
@@ -110,7 +106,7 @@ fn an_edit_is_merged_and_answered(kind: Kind) {
 
 /// Holds (Editor tools): A rename of Claude, OpenCode and Gemini over three files is one card, saved, and pending in each file.
 fn a_symbol_is_renamed(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let files = [("a.txt", "first greet\n"), ("b.txt", "greet twice\n"), ("c.txt", "no greet\n")];
@@ -134,7 +130,7 @@ fn a_symbol_is_renamed(kind: Kind) {
 
 /// Holds (Editor tools): The tools are there again after the agent was restarted and its session loaded or resumed.
 fn the_tools_survive_a_restart(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let mut chat = open(kind, &[("a.txt", "one\n")]);
@@ -151,7 +147,7 @@ fn the_tools_survive_a_restart(kind: Kind) {
 
 /// Holds (Editor tools): A fork of a session has the tools, too. Gemini cannot fork.
 fn a_fork_has_the_tools(kind: Kind) {
-    if !has_tools() || kind == Kind::Gemini {
+    if !are_here() || kind == Kind::Gemini {
         return;
     }
     let mut chat = open(kind, &[("a.txt", "one\n")]);
@@ -182,7 +178,7 @@ fn pipes(chat: &Chat) -> Vec<u32> {
 
 /// Holds (Editor tools): When an agent is killed, its pipe ends, and the card of its call goes; after a restart the tools are there.
 fn no_pipe_outlives_a_killed_agent(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let mut chat = open(kind, &[("a.txt", "one\n")]);
@@ -207,7 +203,7 @@ fn no_pipe_outlives_a_killed_agent(kind: Kind) {
 
 /// Holds (Editor tools): Of two chats with one agent in one folder, each gets the answers and the cards of its own calls.
 fn two_chats_in_one_folder_are_not_mixed(kind: Kind) {
-    if !has_tools() {
+    if !are_here() {
         return;
     }
     let mut chat = open(kind, &[("a.txt", "one\n"), ("b.txt", "two\n")]);
