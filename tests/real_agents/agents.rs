@@ -162,7 +162,11 @@ fn configured(program: &Path, env: &Json, nvim: &Nvim, home: &Path) -> (Json, Op
             let variables = env.as_object().expect("an object").iter();
             let variables = variables
                 .map(|(name, value)| format!("{name}={}", value.as_str().expect("a text")));
-            let mut command = vec!["env".to_owned(), processes.variable()];
+            // Gemini says of commands that they run where it was started.
+            let project = nvim.cwd().to_str().expect("UTF-8");
+            let start = ["sh", "-c", "cd \"$0\" && exec \"$@\"", project, "env"];
+            let mut command = start.map(str::to_owned).to_vec();
+            command.push(processes.variable());
             command.extend(variables);
             command.push(program.to_str().expect("UTF-8").to_owned());
             let gateway = Gateway::start(Way::WebSocket, command, home);
