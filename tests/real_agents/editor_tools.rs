@@ -2,8 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::agents::{Chat, Kind, are_here};
+use crate::agents::{Chat, Kind};
 use crate::end::command_line;
+use crate::place::are_here;
 use crate::support::{Processes, repository};
 use crate::{with_agent, with_each_real_agent};
 

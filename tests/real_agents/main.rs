@@ -14,6 +14,7 @@ mod forms;
 mod images;
 mod in_place;
 mod model;
+mod place;
 mod replay;
 mod review;
 mod review_before;

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::agents::{Chat, Kind, is_in_container};
+use crate::agents::{Chat, Kind};
+use crate::place::is_in_container;
 use crate::{with_agent, with_each_real_agent};
 
 with_each_real_agent!(a_worktree_is_merged_while_the_user_types,);
