@@ -85,7 +85,7 @@ fn kind(state: &State) -> String {
     }
 }
 
-/// What a path is called that is of this kind.
+/// What a path of this kind is called.
 pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::File => "file",

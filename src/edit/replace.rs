@@ -2,7 +2,7 @@
 
 use super::text::Text;
 
-/// Why a text was not replaced. `at` counts the replacements from 1.
+/// Why a text was not replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplaceError {
     /// The text to be replaced is empty, but that in which it should be is not.

@@ -40,17 +40,19 @@ fn a_tool_of_the_user_is_called() {
     assert_eq!(names[10..], ["broken", "deploy", "weather"]);
     let told = mcp.call("weather", json!({"place": "Rome"}));
     assert_eq!((told.text.as_str(), told.is_error), ("sunny in Rome\n", false));
-    // Claude asks about all tools of MCP servers.
+    // Claude asks about all tools of MCP servers. What we answer is not told as a decision.
     chat.tool_call(json!({"toolCallId": "t1", "title": "mcp__rat__deploy", "kind": "other"}));
     let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
     let params = json!({"toolCall": {"toolCallId": "t1"}, "options": options});
     let asked = chat.request("session/request_permission", params);
     assert_eq!(asked.unwrap()["outcome"]["optionId"], json!("yes"));
+    chat.say("said after that");
+    chat.nvim.poll_screen("said after that");
+    assert!(!chat.transcript().iter().any(|line| line.contains("Yes")), "{:?}", chat.transcript());
     let call = mcp.begin_call("deploy", json!({}));
     chat.nvim.poll_screen("Run your tool deploy");
     answer_card(&mut chat, "RatAllow");
     assert_eq!(mcp.expect_told(call).text, "deployed\n");
-    assert!(!chat.transcript().iter().any(|line| line.contains("Yes")), "what we say is not told");
     let told = mcp.call("broken", json!({}));
     assert!(told.is_error && told.text.contains("the tool failed"), "{told:?}");
 }

@@ -99,8 +99,20 @@ case("each chat has its own last edit", function()
   nvim:lua("write(nil, 'b.txt', { 'BAD two', 'BAD four' })")
   same(new(1, { "b.txt" }), { "error: BAD four" })
   same(new(1), { "error: BAD four", "error: BAD three" })
+  -- What takes long to save is one edit with what follows.
+  nvim:lua([[
+    write(nil, "a.txt", { "BAD five" })
+    clock = clock + 1000
+    vim.api.nvim_buf_call(bufs["a.txt"], function() vim.cmd("silent write") end)
+    clock = clock - 1000 -- since `write` lets as much time pass
+    write(nil, "b.txt", { "BAD six" })
+    for _, name in ipairs({ "a.txt", "b.txt" }) do
+      baseline.changed(1, vim.uv.fs_realpath(name))
+    end
+  ]])
+  same(new(1), { "error: BAD five", "error: BAD six" })
   nvim:lua("baseline.closed(1)")
-  same(#new(1), 4, "nothing is known of a chat without an edit")
+  same(#new(1), 2, "nothing is known of a chat without an edit")
 end)
 
 check.finish()

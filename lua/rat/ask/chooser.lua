@@ -4,7 +4,7 @@ local auto_open = require("rat.ask.auto_open")
 local chooser_layout = require("rat.ask.chooser_layout")
 local float = require("rat.view.float")
 local idle = require("rat.util.idle")
-local just_arrived = require("rat.ask.just_arrived")
+local repeated_keys = require("rat.ask.repeated_keys")
 local one_line = require("rat.util.text").one_line
 local paste = require("rat.ask.paste")
 local picker = require("rat.ask.picker")
@@ -184,9 +184,8 @@ function map_keys(chooser)
       chooser.answer(index)
     else
       chooser.hinted = true
-      local hint = chooser.by_number and " type the answer's number first "
-        or (" select an answer first: j, k or 1-%d "):format(chooser.count)
-      float.set_title(chooser.win, { footer = hint })
+      local footer = chooser_layout.hint(chooser.count, chooser.by_number)
+      float.set_title(chooser.win, { footer = footer })
     end
   end
   map("<CR>", choose_selected)
@@ -203,7 +202,7 @@ function map_keys(chooser)
     end)
   end
   map("<C-c>", function()
-    just_arrived.closed()
+    repeated_keys.closed()
     chooser.answer(nil)
   end)
   for digit = 0, 9 do

@@ -10,12 +10,26 @@ local M = {}
 ---@field head integer how many of the lines are the question
 ---@field config vim.api.keyset.win_config
 
+---@param count integer how many items there are
+---@return string
+local function numbers(count)
+  return count > 1 and ("1-%d"):format(count) or "1"
+end
+
 --- Returns the footer, which lists the keys.
 ---@param count integer how many items there are
 ---@return string
 function M.footer(count)
-  local numbers = count > 1 and ("1-%d"):format(count) or "1"
-  return (" %s · <CR> choose · <Esc> close "):format(numbers)
+  return (" %s · <CR> choose · <Esc> close "):format(numbers(count))
+end
+
+--- Returns the footer that says what is needed before `<CR>`.
+---@param count integer how many items there are
+---@param by_number boolean whether moving does not select
+---@return string
+function M.hint(count, by_number)
+  return by_number and " type the answer's number first "
+    or (" select an answer first: j, k or %s "):format(numbers(count))
 end
 
 --- Returns a width that fits the text. If the user is in the chat, the window is at least as wide as the chat, so that no

@@ -1,7 +1,7 @@
 --- A small floating window to edit one text, over the line it belongs to, or below it if the text may have several lines.
 --- Unlike Neovim's own |vim.ui.input()| it does not block.
 local float = require("rat.view.float")
-local just_arrived = require("rat.ask.just_arrived")
+local repeated_keys = require("rat.ask.repeated_keys")
 local scratch = require("rat.view.scratch")
 
 local api = vim.api
@@ -130,7 +130,7 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
   end
   map(has_lines and "n" or { "n", "i" }, "<CR>", "done", on_done)
   map({ "n", "i" }, "<C-s>", "done", on_done)
-  map({ "n", "i" }, "<C-c>", "back", on_back, just_arrived.closed)
+  map({ "n", "i" }, "<C-c>", "back", on_back, repeated_keys.closed)
   map("n", "<Esc>", "back", on_back)
   map("n", "q", "back", on_back)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {

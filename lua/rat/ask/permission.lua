@@ -3,7 +3,7 @@ local alert = require("rat.chat.alert")
 local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
 local current_chat = require("rat.chat.current")
-local just_arrived = require("rat.ask.just_arrived")
+local repeated_keys = require("rat.ask.repeated_keys")
 local notify = require("rat.util.notify")
 local provider = require("rat.ask.provider")
 local question = require("rat.ask.question")
@@ -101,14 +101,14 @@ function M.press()
   for _, asked in ipairs(question_list.list()) do
     newest = math.max(newest, asked.id)
   end
-  just_arrived.press(newest)
+  repeated_keys.press(newest)
 end
 
 --- Returns whether the key just pressed can be meant for a request. Tells the user if not.
 ---@param request rat.Request
 ---@return boolean
 function M.is_meant(request)
-  return just_arrived.is_meant(request.permission.id)
+  return repeated_keys.is_meant(request.permission.id)
 end
 
 --- Answers a request with one of its options.
@@ -386,7 +386,7 @@ function M.answer(allow, reason)
     return show(request --[[@as rat.Request]], false)
   end
   local id = asked and asked.id or request.permission.id
-  if not just_arrived.is_meant(id) then
+  if not repeated_keys.is_meant(id) then
     return
   elseif asked then
     question.decide(asked, allow, reason)
@@ -410,7 +410,7 @@ end
 function M.answer_write(chat, allow)
   M.press()
   local asked = #request_list.list(chat) == 0 and question_list.writes(chat)[1] or nil
-  if asked and just_arrived.is_meant(asked.id) then
+  if asked and repeated_keys.is_meant(asked.id) then
     question.decide(asked, allow)
   end
   return asked ~= nil

@@ -2,7 +2,7 @@
 local attachment_list = require("rat.chat.attachment_list")
 local config_keys = require("rat.config.keys")
 local form = require("rat.ask.form")
-local just_arrived = require("rat.ask.just_arrived")
+local repeated_keys = require("rat.ask.repeated_keys")
 local key_list = require("rat.view.key_list")
 local line_format = require("rat.view.line_format")
 local link = require("rat.view.link")
@@ -213,7 +213,7 @@ local prompt_keys = {
     lhs = "<C-c>",
     doc = "cancel the turn",
     run = function(chat)
-      if not just_arrived.was_just_closed() then
+      if not repeated_keys.was_just_closed() then
         rpc.notify("cancel", { chat = chat.id })
       end
     end,

@@ -22,7 +22,7 @@ local APART_MS = 300
 local counted = {}
 
 --- What servers have answered last that have to be asked, by buffer and client: Neovim keeps it for visible buffers only.
----@type table<integer, table<integer, rat.tools.Problem[]>>
+---@type table<integer, table<integer, table[]>> LSP `Diagnostic[]`
 local answers = {}
 
 --- What was wrong before an agent changed a buffer, until it is known which chat's edit that is.
@@ -194,6 +194,16 @@ api.nvim_create_autocmd("DiagnosticChanged", {
   desc = "rat: count diagnostics anew",
   callback = function(event)
     counted[event.buf] = nil
+  end,
+})
+-- Saving may take long, and the next change of the same edit comes after it.
+api.nvim_create_autocmd("BufWritePost", {
+  group = group,
+  desc = "rat: note when an edit of an agent was saved",
+  callback = function(event)
+    if before_edit[event.buf] then
+      latest = { at = vim.uv.now(), baseline = latest.baseline }
+    end
   end,
 })
 api.nvim_create_autocmd({ "BufUnload", "BufFilePost" }, {

@@ -128,7 +128,7 @@ impl State {
                 turn.placing = Placing::NotNeeded;
             }
         }
-        let deleted = named(|change| change.deleted && change.hunks == 0);
+        let deleted = named(FileChange::is_deleted_under_buffer);
         if let Some((name, files)) = self.name_files(id, &conflicting) {
             let text = format!(
                 "{name} changed the same lines as you in {files}. Yours are kept; \

@@ -68,7 +68,7 @@ impl State {
         self.tell_permission_asked(id, number, title.unwrap_or_default());
         self.judge_waiting(id);
         self.allow_own_tool(id, number);
-        self.tool_rows_changed(id);
+        self.tool_row_changed(id, &tool_call);
     }
 
     pub(in crate::core) fn permission_answered(

@@ -77,9 +77,9 @@ impl State {
         self.tools.calls.values().any(|call| call.chat == chat && call.row.as_ref() == Some(row))
     }
 
-    /// Tool calls of a chat have changed: one may be that of a call which has none.
-    pub(super) fn tool_rows_changed(&mut self, id: ChatId) {
-        self.title_late_rows(id);
+    /// A tool call of a chat has changed: it may be that of a call which has none.
+    pub(super) fn tool_row_changed(&mut self, id: ChatId, row: &ToolCallId) {
+        self.title_late_row(id, row);
         let agent = self.chats.get(&id).and_then(|chat| chat.agent);
         let has_none = |call: &RunningCall| call.row.is_none();
         let calls = self.tools.calls.iter().filter(|(_, call)| has_none(call));
@@ -114,21 +114,18 @@ impl State {
         }
     }
 
-    /// Says on tool calls that have come late what they are about.
-    fn title_late_rows(&mut self, id: ChatId) {
+    /// Says on a tool call what it is about if it has come after its call was answered.
+    fn title_late_row(&mut self, id: ChatId, row: &ToolCallId) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        for answered in std::mem::take(&mut chat.tools.ahead) {
-            let AnsweredCall { request, input } = &answered;
-            let is_row = |tool: &&ToolEntry| {
-                is_call_of(&tool.call, request.name())
-                    && tool.call.input.as_ref().is_some_and(|known| known.json == *input)
-                    && !chat.tools.titled.contains(&tool.call.id)
-            };
-            let row = chat.incoming().tools().find(is_row).map(|tool| tool.call.id.clone());
-            match row {
-                Some(row) => chat.set_title(&row, request),
-                None => chat.tools.ahead.push(answered),
-            }
+        let Some(ToolEntry { call, .. }) = chat.incoming().find_tool(row) else { return };
+        let is_of_row = |answered: &AnsweredCall| {
+            is_call_of(call, answered.request.name())
+                && call.input.as_ref().is_some_and(|known| known.json == answered.input)
+        };
+        let found = chat.tools.ahead.iter().position(is_of_row);
+        if let Some(at) = found.filter(|_| !chat.tools.titled.contains(row)) {
+            let answered = chat.tools.ahead.remove(at);
+            chat.set_title(row, &answered.request);
         }
     }
 

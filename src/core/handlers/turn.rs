@@ -385,7 +385,7 @@ impl State {
         chat.redraw.status = true;
         let is_in_turn = chat.turn().is_some();
         self.judge_waiting(id);
-        self.tool_rows_changed(id);
+        self.tool_row_changed(id, call);
         // Replayed tool calls happened long ago.
         if replayed || !is_in_turn {
             return;

@@ -74,10 +74,17 @@ pub struct FileChange {
     pub conflicts: usize,
     /// Whether the file did not exist before.
     pub created: bool,
-    /// Whether the file was deleted. If there are no hunks, its buffer still has the text.
+    /// Whether the file was deleted.
     pub deleted: bool,
     /// `protocol` for a write through us, `disk` for a write by the agent itself.
     pub via: &'static str,
+}
+
+impl FileChange {
+    /// Whether the file was deleted under its buffer, which still has the text.
+    pub fn is_deleted_under_buffer(&self) -> bool {
+        self.deleted && self.hunks == 0
+    }
 }
 
 /// What the user has said to a write that an agent has requested.

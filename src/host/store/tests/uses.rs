@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Holds (Sessions): The session used last is the one that was used last, also if others were open when Neovim was left or their agent ended.
+/// Holds (Sessions): The session that was used last is resumed, even if others were open when Neovim was left, or their agent has ended since.
 #[tokio::test]
 async fn a_save_of_nothing_is_no_use() {
     let folder = Folder::new("uses");
