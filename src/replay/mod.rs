@@ -5,19 +5,24 @@ mod play;
 mod recording;
 mod rewrite;
 
+use nix::fcntl::OFlag;
 use play::Player;
 use recording::Recording;
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// The largest file that is played, in bytes: more than the traffic that is kept of a session.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// The exit code for a file that cannot be played.
 const UNUSABLE: u8 = 2;
 
 /// Plays a file until stdin ends. What is wrong with the file goes to stderr, in one line.
 pub fn run(file: &Path) -> ExitCode {
-    let played = std::fs::read(file).map_err(|error| format!("cannot be read: {error}"));
-    let played = played.and_then(|bytes| play(&bytes, io::stdin(), io::stdout()));
+    let played = read(file).and_then(|bytes| play(&bytes, io::stdin(), io::stdout()));
     match played {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
@@ -26,6 +31,24 @@ pub fn run(file: &Path) -> ExitCode {
             UNUSABLE.into()
         }
     }
+}
+
+/// Reads a saved session. Anything but a file may have no end, or nobody who writes.
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error: io::Error| format!("cannot be read: {error}");
+    let about = std::fs::metadata(file).map_err(cannot)?;
+    if !about.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("is larger than {} MB", MAX_BYTES >> 20));
+    }
+    // It may have been exchanged, or grow.
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(file);
+    let mut bytes = Vec::new();
+    opened.map_err(cannot)?.take(MAX_BYTES).read_to_end(&mut bytes).map_err(cannot)?;
+    Ok(bytes)
 }
 
 /// Plays the text of a file until `input` ends. Fails only if the text is no saved session.
