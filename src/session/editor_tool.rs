@@ -66,6 +66,21 @@ impl EditorTool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
+    /// Returns the names of its arguments, as `mcp::listing` tells them to agents.
+    pub fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Diagnostics => &["file_path", "severity", "since"],
+            Self::References | Self::Definition => &["file_path", "symbol", "line"],
+            Self::Symbols => &["file_path", "query"],
+            Self::OpenBuffers => &[],
+            Self::ReadBuffer => &["file_path", "offset", "limit"],
+            Self::RenameSymbol => &["file_path", "symbol", "line", "new_name"],
+            Self::CodeAction => &["file_path", "line", "title"],
+            Self::EditBuffer => &["file_path", "edits"],
+            Self::Quickfix => &["items"],
+        }
+    }
+
     /// Whether no call of it changes anything.
     pub fn only_reads(self) -> bool {
         !matches!(self, Self::RenameSymbol | Self::CodeAction | Self::EditBuffer | Self::Quickfix)

@@ -16,6 +16,7 @@ use crate::core::user_messages::count;
 use crate::session::author::{Author, ChatId};
 use crate::session::content::Content;
 use crate::session::editor_tool::{EditorTool, QuickfixItem, ToolRequest};
+use crate::session::entry::ToolEntry;
 use crate::session::ids::ToolCallId;
 use crate::session::label;
 use crate::session::permission::{
@@ -237,16 +238,23 @@ impl State {
 }
 
 impl Chat {
-    /// Whether a tool call is one of a tool of ours, or of one that the user has added. A title alone could be a command line.
+    /// Whether a tool call is one of a tool of ours, or of one that the user has added. Its name is a text of the model with
+    /// some agents, so nothing else about it may say that it is something else.
     fn is_own_tool(&self, call: &ToolCallId, added: &BTreeSet<String>) -> bool {
-        let Some(entry) = self.incoming().find_tool(call) else { return false };
-        let is_command = entry.call.kind == ToolKind::Execute
-            || entry.call.input.as_ref().is_some_and(|input| input.command.is_some());
-        let is_one = |name: &str| is_call_of(&entry.call, name);
-        self.tools.server.is_some()
-            && !is_command
-            && (EditorTool::ALL.into_iter().any(|tool| is_one(tool.name()))
-                || added.iter().any(|name| is_one(name)))
+        let Some(ToolEntry { call, .. }) = self.incoming().find_tool(call) else { return false };
+        let is_plain = matches!(
+            call.kind,
+            ToolKind::Other | ToolKind::Read | ToolKind::Search | ToolKind::Think
+        );
+        let has_effects = call.commands().next().is_some()
+            || call.content.iter().any(|item| !matches!(item, ToolContent::Content(_)));
+        if self.tools.server.is_none() || !is_plain || has_effects {
+            return false;
+        }
+        let given = || call.input.iter().flat_map(|input| &input.fields).map(|(name, _)| &**name);
+        let takes = |tool: EditorTool| given().all(|name| tool.arguments().contains(&name));
+        EditorTool::ALL.into_iter().any(|tool| is_call_of(call, tool.name()) && takes(tool))
+            || added.iter().any(|name| is_call_of(call, name))
     }
 
     /// Describes an entry of a quickfix list as answers of the tools do.

@@ -195,8 +195,8 @@ pub(super) fn own_row(token: ToolCallToken) -> ToolCallId {
 
 /// Whether a tool call is one of this tool of ours.
 pub(super) fn is_call_of(call: &ToolCall, name: &str) -> bool {
-    let names = call.name.as_deref().into_iter().chain([call.title.as_str()]);
-    names.filter_map(own_name).any(|own| own == name)
+    let known = call.name.as_deref().unwrap_or(&call.title);
+    own_name(known) == Some(name)
 }
 
 /// The name of a tool in rules, whatever name the agent gives it.
