@@ -1,13 +1,10 @@
-//! Rules on real command lines: a table, and random lines that a real shell runs.
+//! Rules on command lines: a table, defaults, folders, and any text.
 
-use crate::support::{Dice, TempFolder};
+use rat_nvim::session::paths::plain_path;
 use rat_nvim::session::tool_call::ToolKind;
 use rat_nvim::trust::rule::{Decision, Rule};
-use rat_nvim::trust::rules::{Call, Verdict, decide, plain_path};
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
+use rat_nvim::trust::rules::{Call, Verdict, decide};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const RULES: &[&str] = &[
     "allow execute cargo test *",
@@ -55,9 +52,9 @@ fn verdict_in<'a>(rules: &'a [Rule], command: &str, cwd: &str) -> Verdict<'a> {
         kind: ToolKind::Execute,
         tool: None,
         files: &[],
-        command: Some(command),
+        commands: &[command.to_owned()],
         root: Path::new("/project"),
-        cwd: Path::new(cwd),
+        cwds: &[cwd.into()],
         real_path: &|path| Some(plain_path(path)),
     };
     decide(rules, call)
@@ -100,155 +97,6 @@ fn every_command_of_the_table_is_decided_as_it_says() {
     assert!(count >= 200, "{count}");
 }
 
-/// Pieces of command lines. `ok` may run, `bad` may not.
-const PIECES: &[&str] = &[
-    "ok",
-    "bad",
-    "ok",
-    "bad",
-    "ok",
-    " ",
-    " ",
-    " ",
-    ";",
-    "&",
-    "&&",
-    "||",
-    "|",
-    "|&",
-    "\n",
-    "\t",
-    "(",
-    ")",
-    "{",
-    "}",
-    "{ ",
-    "; }",
-    "$(",
-    "`",
-    "\"",
-    "'",
-    "\\",
-    "\\\n",
-    "$\\\n(bad)",
-    "$",
-    "${",
-    "$X",
-    "$((",
-    "$'",
-    "#",
-    " #",
-    "!",
-    "! ",
-    "~",
-    "*",
-    "?",
-    "[",
-    "]",
-    "[[",
-    "<",
-    ">",
-    ">>",
-    "<<",
-    "<<<",
-    "<(",
-    ">(",
-    "2>&1",
-    "&>",
-    ">&",
-    "/dev/null",
-    "=",
-    "X=",
-    "PATH=/",
-    "a",
-    "-",
-    "--",
-    "-c",
-    "env ",
-    "env -i ",
-    "env -u X ",
-    "xargs ",
-    "xargs -n1 ",
-    "xargs -I{} ",
-    "{}",
-    "find . -exec ",
-    " \\;",
-    " +",
-    "sh -c ",
-    "bash -c ",
-    "eval ",
-    "exec ",
-    "command ",
-    "command -v ",
-    "nohup ",
-    "nice ",
-    "nice -n 5 ",
-    "timeout 5 ",
-    "time ",
-    "time -p ",
-    "if ",
-    "then ",
-    "fi",
-    "for x in a; do ",
-    "done",
-    "while ",
-    "case x in x) ",
-    "esac",
-    "function ok ",
-    "ok() ",
-    "alias ok=bad; ",
-    "echo bad | ",
-    "echo ok | ",
-    "cat ",
-    "printf ",
-    "printf -v PATH ",
-    "trap bad EXIT; ",
-    ". ",
-    "source ",
-    "set -- bad; ",
-    "export PATH=/; ",
-    "\u{a0}",
-    "\r",
-    "e",
-    "x=bad ",
-    "EOF",
-    "\nEOF\n",
-];
-
-/// Lines that are allowed, to be changed a little.
-const LINES: &[&str] = &[
-    "ok \"$(ok a)\" | xargs -n1 ok && env ok 'x bad' 2>&1",
-    "sh -c 'ok \"bad\" && (ok; ok `ok bad`)' > /dev/null",
-    "find . -name 'bad' -exec ok bad {} \\; ; timeout 5 ok bad",
-    "{ ok bad; ok \\\n bad; } || ! ok # bad\nok bad & ok",
-    "eval \"ok 'bad'\" ; nice -n 5 nohup ok bad <<< bad",
-    "bash -c \"ok 'bad'; echo bad | cat\" | ok \"${X}bad\" $X\"bad\"",
-    "echo bad|ok bad 2>/dev/null>&2;command -v bad",
-];
-
-/// A line of random pieces, or a line that is allowed with random changes.
-fn random_line(dice: &mut Dice) -> String {
-    if dice.once_in(2) {
-        let count = dice.within(1..10);
-        return (0..count).map(|_| *dice.pick(PIECES)).collect();
-    }
-    let mut line: Vec<char> = dice.pick(LINES).chars().collect();
-    for _ in 0..dice.within(1..4) {
-        let at = dice.within(0..line.len() + 1);
-        if dice.once_in(2) {
-            line.splice(at..at, dice.pick(PIECES).chars());
-        } else {
-            let end = line.len().min(at + dice.within(1..4));
-            let moved: Vec<char> = line.drain(at..end).collect();
-            if dice.once_in(2) {
-                let to = dice.within(0..line.len() + 1);
-                line.splice(to..to, moved);
-            }
-        }
-    }
-    line.into_iter().collect()
-}
-
 /// Holds (Permission requests): A rule allows no command in another folder than that of the session, where the same names are other files.
 #[test]
 fn what_is_allowed_is_allowed_in_the_folder_of_the_session() {
@@ -271,7 +119,6 @@ fn what_is_allowed_is_allowed_in_the_folder_of_the_session() {
     assert_eq!(verdict(&any, "make > log"), Verdict::Decided(Decision::Allow, vec![&any[0]]));
 }
 
-/// Another seed every day.
 /// Holds (Permission requests): Defaults of kinds decide only what no rule does, and allow nothing outside of the folder.
 #[test]
 fn defaults_decide_what_no_rule_does() {
@@ -306,9 +153,9 @@ fn defaults_decide_what_no_rule_does() {
             kind: ToolKind::Edit,
             tool: None,
             files: &files,
-            command: None,
+            commands: &[],
             root: Path::new("/project"),
-            cwd: Path::new("/project"),
+            cwds: &[],
             real_path: &|path| Some(plain_path(path)),
         };
         matches!(decide(&rules, call), Verdict::Decided(Decision::Allow, _))
@@ -316,90 +163,13 @@ fn defaults_decide_what_no_rule_does() {
     assert!(call("/project/a") && !call("/etc/hosts"));
 }
 
-fn seed_of_today() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    now.as_secs() / 86_400
-}
-
-/// Holds (Permission requests): No line that the rules allow runs a program that they do not allow, whatever is in it.
-#[test]
-fn what_the_rules_allow_runs_nothing_else_in_a_real_shell() {
-    let folder = TempFolder::new();
-    let (bin, work, ran) = (folder.folder("bin"), folder.folder("work"), folder.path().join("ran"));
-    for name in ["ok", "bad"] {
-        let stub = folder.file(&format!("bin/{name}"), "#!/bin/sh\necho \"$0\" >> \"$RAN\"\n");
-        std::fs::set_permissions(stub, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let seed = std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = seed.unwrap_or_else(seed_of_today);
-    let mut out = std::io::stderr();
-    writeln!(out, "RAT_SEED={seed}").unwrap();
-    let mut dice = Dice::new(seed);
-    let rules = rules(&[
-        "allow execute ok *",
-        "allow execute a *",
-        "allow execute e *",
-        "allow execute env *",
-        "allow execute xargs *",
-        "allow execute find *",
-        "allow execute sh -c *",
-        "allow execute bash -c *",
-        "allow execute eval *",
-        "allow execute exec *",
-        "allow execute command *",
-        "allow execute nohup *",
-        "allow execute nice *",
-        "allow execute timeout *",
-        "allow execute time *",
-        "allow execute echo *",
-        "allow execute cat *",
-        "allow execute printf *",
-    ]);
-    let path = format!("{}:/usr/bin:/bin", bin.display());
-    let is_there = |shell: &&str| Command::new(shell).args(["-c", ":"]).status().is_ok();
-    let shells: Vec<_> = ["sh", "bash", "zsh", "fish"].into_iter().filter(is_there).collect();
-    let (mut allowed, mut ended) = (0, 0);
-    let steps = std::env::var("RAT_STEPS").ok().and_then(|steps| steps.parse().ok());
-    for _ in 0..steps.unwrap_or(2_000) {
-        let line = random_line(&mut dice);
-        if !matches!(verdict(&rules, &line), Verdict::Decided(Decision::Allow, _)) {
-            continue;
-        }
-        allowed += 1;
-        if !line.contains("bad") {
-            continue;
-        }
-        ended += 1;
-        for shell in &shells {
-            let status = Command::new(shell)
-                .args(["-c", &line])
-                .current_dir(&work)
-                .env("PATH", &path)
-                .env("RAN", &ran)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status();
-            assert!(status.is_ok(), "{line:?}");
-            let text = std::fs::read_to_string(&ran).unwrap_or_default();
-            assert!(
-                !text.contains("/bad"),
-                "{shell} -c {line:?} ran what is not allowed (RAT_SEED={seed})"
-            );
-        }
-    }
-    writeln!(out, "{allowed} allowed, {ended} of them run").unwrap();
-    assert!(ended > 50, "{ended}");
-}
-
 proptest::proptest! {
     /// Holds (Permission requests): Whatever a command line is, the rules decide on it, in time that grows with its length.
     #[test]
-    fn any_text_is_decided_on(line in ".{0,200}", pieces in proptest::collection::vec(0..PIECES.len(), 0..40)) {
+    fn any_text_is_decided_on(line in ".{0,200}", signs in "[a-c '\"$`(){}<>|&;\\n\\\\*?~!#=\\[\\]]{0,60}") {
         let rules = rules(RULES);
         verdict(&rules, &line);
-        let line: String = pieces.into_iter().map(|at| PIECES[at]).collect();
-        verdict(&rules, &line);
+        verdict(&rules, &signs);
     }
 }
 

@@ -19,3 +19,4 @@ mod index;
 mod release;
 mod tour;
 mod trust;
+mod trust_shells;

@@ -32,13 +32,31 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
             "command" | "cmd" if input.command.is_none() => {
                 let line = command_line(value, args.as_ref());
                 input.command = line.map(|line| cut(line, MAX_COMMAND_BYTES));
+                continue;
             }
-            "args" if args.as_ref().is_some_and(Value::is_array) => {}
+            "args" if args.as_ref().is_some_and(Value::is_array) => continue,
             "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
                 input.cwd = Some(as_text(value));
+                continue;
             }
-            _ if value.is_null() || input.fields.len() == MAX_FIELDS => {}
-            _ => input.fields.push((name, as_text(value))),
+            _ => {}
+        }
+        match meaning(&name) {
+            Some(Meaning::Command) => {
+                let lines = other_lines(&value, args.as_ref()).into_iter();
+                let room = MAX_FIELDS.saturating_sub(input.other_commands.len());
+                let lines = lines.map(|line| cut(line, MAX_COMMAND_BYTES)).take(room);
+                input.other_commands.extend(lines);
+            }
+            Some(Meaning::Directory)
+                if value.is_string() && input.other_cwds.len() < MAX_FIELDS =>
+            {
+                input.other_cwds.push(as_text(value.clone()));
+            }
+            _ => {}
+        }
+        if !value.is_null() && input.fields.len() < MAX_FIELDS {
+            input.fields.push((name, as_text(value)));
         }
     }
     // Without a command, `args` is a field like any other.
@@ -46,6 +64,34 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
         input.fields.push(("args".to_owned(), as_text(args)));
     }
     Some(input)
+}
+
+/// What some agents put into a field of a name.
+enum Meaning {
+    Command,
+    Directory,
+}
+
+fn meaning(name: &str) -> Option<Meaning> {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    match plain.to_ascii_lowercase().as_str() {
+        "command" | "cmd" | "commands" | "commandline" | "cmdline" | "shellcommand" | "script" => {
+            Some(Meaning::Command)
+        }
+        "cwd" | "workdir" | "workingdir" | "workingdirectory" | "directory" | "dirpath" => {
+            Some(Meaning::Directory)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the command lines that a field may stand for: a list may be words, or lines.
+fn other_lines(value: &Value, args: Option<&Value>) -> Vec<String> {
+    let items = value.as_array().cloned().map(texts).unwrap_or_default();
+    command_line(value.clone(), args)
+        .into_iter()
+        .chain(items.into_iter().filter(|line| line.contains(' ')))
+        .collect()
 }
 
 /// Returns a value as text, cut at `MAX_FIELD_BYTES`.
@@ -85,4 +131,30 @@ pub(super) fn output(value: &Value) -> Option<String> {
     }
     let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
     (!empty).then(|| format!("{value:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Holds (Permission requests): Every field that may be the command, or its folder, is decided on, whatever it is called.
+    #[test]
+    fn each_field_that_may_be_the_command_counts() {
+        let read = |value| input(value).unwrap();
+        let both =
+            read(json!({"command": "ls", "cmd": "rm x", "directory": "/a", "dir_path": "b"}));
+        assert_eq!(both.commands().collect::<Vec<_>>(), ["ls", "rm x"]);
+        assert_eq!(both.cwds().collect::<Vec<_>>(), ["/a", "b"]);
+        assert!(
+            both.fields.iter().any(|(name, text)| name == "cmd" && text == "rm x"),
+            "it is shown"
+        );
+        let turned = read(json!({"cmd": "ls", "command": "rm x", "cwd": "/a", "workdir": "/b"}));
+        assert_eq!(turned.commands().collect::<Vec<_>>(), ["ls", "rm x"]);
+        assert_eq!(turned.cwds().collect::<Vec<_>>(), ["/a", "/b"]);
+        let list = read(json!({"commands": ["ls", "rm x"], "Shell-Command": "make"}));
+        assert_eq!(list.commands().collect::<Vec<_>>(), ["ls 'rm x'", "rm x", "make"]);
+        assert_eq!(read(json!({"path": "a", "pattern": "rm"})).commands().count(), 0);
+    }
 }

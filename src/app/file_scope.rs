@@ -100,9 +100,9 @@ async fn check_rules(
         kind,
         tool: None,
         files: std::slice::from_ref(&real),
-        command: None,
+        commands: &[],
         root: &root,
-        cwd: &root,
+        cwds: &[],
         real_path: &|_| None,
     };
     match rules::restriction(rules, call) {

@@ -2,7 +2,7 @@
 
 use crate::core::messages::event::Event;
 use crate::core::messages::judgement::{Case, Judgement};
-use crate::host::paths::real_path;
+use crate::host::paths::{meanings, real_path};
 use crate::trust::rule::Decision;
 use crate::trust::rules::{self, Verdict};
 use std::path::{Path, PathBuf};
@@ -22,22 +22,29 @@ pub(super) async fn judge(case: Box<Case>) -> Event {
 }
 
 const LEFT_TO_THE_USER: Judgement =
-    Judgement { decision: Decision::Ask, by: Vec::new(), unclear: None };
+    Judgement { decision: Decision::Ask, by: Vec::new(), unclear: None, real_files: Vec::new() };
 
 fn decide(case: &Case) -> Judgement {
     let resolve = |path: &Path| real_path(path).ok();
-    let files: Option<Vec<PathBuf>> = case.files.iter().map(|file| resolve(file)).collect();
-    let folders = (resolve(&case.root), resolve(&case.cwd));
-    let (Some(root), Some(cwd), Some(files)) = (folders.0, folders.1, files) else {
+    let Some(root) = resolve(&case.root) else { return LEFT_TO_THE_USER };
+    let home = std::env::home_dir();
+    let real = |paths: &[PathBuf]| -> Option<Vec<PathBuf>> {
+        let meant = paths.iter().flat_map(|path| meanings(path, &case.root, home.as_deref()));
+        meant.map(|path| resolve(&path)).collect()
+    };
+    let (Some(files), Some(cwds)) = (real(&case.files), real(&case.cwds)) else {
         return LEFT_TO_THE_USER;
     };
-    let call = rules::Call { files: &files, root: &root, cwd: &cwd, ..case.call(&resolve) };
-    match rules::decide(&case.rules, call) {
+    let call = rules::Call { files: &files, root: &root, cwds: &cwds, ..case.call(&resolve) };
+    let verdict = rules::decide(&case.rules, call);
+    // With several meanings, none of them is the file that is named.
+    let real_files = if files.len() == case.files.len() { files.clone() } else { Vec::new() };
+    match verdict {
         Verdict::Decided(decision, by) => {
             let by = by.iter().map(ToString::to_string).collect();
-            Judgement { decision, by, unclear: None }
+            Judgement { decision, by, unclear: None, real_files }
         }
-        Verdict::Unclear(why) => Judgement { unclear: Some(why), ..LEFT_TO_THE_USER },
-        Verdict::Open => LEFT_TO_THE_USER,
+        Verdict::Unclear(why) => Judgement { unclear: Some(why), real_files, ..LEFT_TO_THE_USER },
+        Verdict::Open => Judgement { real_files, ..LEFT_TO_THE_USER },
     }
 }

@@ -13,16 +13,21 @@ use std::path::{Path, PathBuf};
 pub(super) struct Call<'a> {
     pub(super) kind: ToolKind,
     pub(super) files: &'a [PathBuf],
-    pub(super) command: Option<&'a str>,
-    /// The folder that the command runs in; `None` for that of the session.
-    pub(super) cwd: Option<&'a Path>,
+    /// The commands that it may run.
+    pub(super) commands: &'a [String],
+    /// The folders that they may run in; none for that of the session.
+    pub(super) cwds: &'a [PathBuf],
 }
 
 impl<'a> Call<'a> {
     pub(super) fn of(waiting: &'a WaitingPermission) -> Self {
-        let command = waiting.command.as_deref();
-        let cwd = waiting.command_cwd.as_deref();
-        Self { kind: waiting.tool_kind, files: &waiting.files, command, cwd }
+        let (commands, cwds) = (&waiting.commands, &waiting.command_cwds);
+        Self { kind: waiting.tool_kind, files: &waiting.files, commands, cwds }
+    }
+
+    /// One that has a command runs it, whatever it calls itself.
+    fn is_command(&self) -> bool {
+        self.kind == ToolKind::Execute || !self.commands.is_empty()
     }
 }
 
@@ -46,18 +51,19 @@ pub(super) struct Policy {
 impl Policy {
     /// Whether the agent may run any command.
     pub(super) fn executes(&self) -> bool {
-        self.all
-            || self.has_rule(Call { kind: ToolKind::Execute, files: &[], command: None, cwd: None })
+        let any = Call { kind: ToolKind::Execute, files: &[], commands: &[], cwds: &[] };
+        self.all || self.has_rule(any)
     }
 
     /// Whether a tool call is allowed. One that changes files has to name them.
     pub(super) fn allows(&self, call: Call<'_>) -> bool {
         let are_inside = call.files.iter().all(|file| self.is_inside(file));
         if is_change(call.kind) {
-            let is_allowed = self.writes || self.all || self.has_rule(call);
+            let is_allowed = self.all || self.has_rule(call) || self.writes && !call.is_command();
             return is_allowed && are_inside && !call.files.is_empty();
         }
-        let is_reading = matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Think);
+        let is_reading = matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Think)
+            && !call.is_command();
         self.all || is_reading && are_inside || self.has_rule(call)
     }
 
@@ -69,17 +75,18 @@ impl Policy {
 
     fn has_rule(&self, call: Call<'_>) -> bool {
         let real_path = |file: &Path| paths::real_path(&self.root.join(file)).ok();
-        let files: Option<Vec<PathBuf>> = call.files.iter().map(|file| real_path(file)).collect();
-        let cwd = real_path(call.cwd.unwrap_or(&self.root));
-        let (Some(files), Some(cwd)) = (files, cwd) else { return false };
+        let real = |paths: &[PathBuf]| -> Option<Vec<PathBuf>> {
+            paths.iter().flat_map(|path| self.meanings(path)).map(|path| real_path(&path)).collect()
+        };
+        let (Some(files), Some(cwds)) = (real(call.files), real(call.cwds)) else { return false };
         let call = rules::Call {
             agent: "",
             kind: call.kind,
             tool: None,
             files: &files,
-            command: call.command,
+            commands: call.commands,
             root: &self.root,
-            cwd: &cwd,
+            cwds: &cwds,
             real_path: &real_path,
         };
         matches!(rules::decide(&self.rules, call), Verdict::Decided(Decision::Allow, _))
@@ -101,17 +108,38 @@ impl Policy {
         }
     }
 
-    fn is_inside(&self, file: &Path) -> bool {
-        let file = self.root.join(file);
-        paths::real_path(&file).is_ok_and(|real| real.starts_with(&self.root))
+    fn meanings(&self, path: &Path) -> Vec<PathBuf> {
+        paths::meanings(path, &self.root, std::env::home_dir().as_deref())
     }
 
-    /// Returns the option that answers a request as decided: once, since nobody is there who could take an "always" back.
-    /// `None` if there is none.
-    pub(super) fn option(options: &[PermissionOption], allows: bool) -> Option<&PermissionOption> {
-        let kind = if allows { OptionKind::AllowOnce } else { OptionKind::RejectOnce };
-        options.iter().find(|option| option.kind == kind)
+    fn is_inside(&self, file: &Path) -> bool {
+        let mut meant = self.meanings(file).into_iter();
+        meant.all(|file| paths::real_path(&file).is_ok_and(|real| real.starts_with(&self.root)))
     }
+
+    /// Returns the option that answers a request as decided: once, since nobody is there who could take an "always" back. A
+    /// person who was asked can be taken at their word where nothing else is offered. `None` if there is none.
+    pub(super) fn option(
+        options: &[PermissionOption],
+        allows: bool,
+        by: By,
+    ) -> Option<&PermissionOption> {
+        let kinds: &[OptionKind] = match (allows, by) {
+            (true, By::Person) => &[OptionKind::AllowOnce, OptionKind::AllowAlways],
+            (true, By::Flags) => &[OptionKind::AllowOnce],
+            (false, _) => &[OptionKind::RejectOnce],
+        };
+        kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
+    }
+}
+
+/// Who decides on a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// What the command line allows.
+    Flags,
+    /// The person at the terminal.
+    Person,
 }
 
 #[cfg(test)]
@@ -119,7 +147,7 @@ mod tests {
     use super::*;
 
     fn call(kind: ToolKind, files: &[PathBuf]) -> Call<'_> {
-        Call { kind, files, command: None, cwd: None }
+        Call { kind, files, commands: &[], cwds: &[] }
     }
 
     /// Holds (Scripts): Without flags an agent may read in its folder, `--write` adds changes there, `--yolo` everything else, and nothing allows changes outside, whatever leads there.
@@ -163,6 +191,16 @@ mod tests {
         assert!(
             yolo.allows(call(ToolKind::Execute, &[])) && yolo.allows(call(ToolKind::Other, &[]))
         );
+        let evil = ["find . -name a.txt -exec ./evil x {} +".to_owned()];
+        for kind in [ToolKind::Search, ToolKind::Read, ToolKind::Think, ToolKind::Edit] {
+            let call = Call { commands: &evil, ..call(kind, &inside) };
+            assert!(!none.allows(call) && !write.allows(call), "{kind:?}");
+        }
+        for file in ["~/x", "~", "~root/x", "$HOME/x", "file:///etc/passwd"] {
+            let files = [PathBuf::from(file)];
+            assert!(!none.allows(call(ToolKind::Read, &files)), "{file}");
+            assert!(!write.allows(call(ToolKind::Edit, &files)), "{file}");
+        }
         let allowed = Policy { rules: vec!["allow execute".parse().unwrap()], ..none.clone() };
         assert!(
             allowed.allows(call(ToolKind::Execute, &[]))

@@ -13,11 +13,22 @@ pub(super) struct Questions {
     terminal: Option<Terminal>,
     /// The first is the one that is asked about.
     waiting: VecDeque<WaitingPermission>,
+    /// What the first has become since it was asked about.
+    changed: Option<WaitingPermission>,
+}
+
+/// What the person at the terminal has said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    Yes,
+    No,
+    /// Yes, to something that is no longer asked.
+    YesToEarlier,
 }
 
 impl Questions {
     pub(super) fn new() -> Self {
-        Self { terminal: Terminal::of_this_program(), waiting: VecDeque::new() }
+        Self { terminal: Terminal::of_this_program(), waiting: VecDeque::new(), changed: None }
     }
 
     /// Whether there is somebody to ask.
@@ -40,22 +51,44 @@ impl Questions {
             let what = next.title.trim_end_matches('?');
             let allows_once =
                 next.options.iter().any(|option| option.kind == OptionKind::AllowOnce);
-            let once = if allows_once { " once" } else { "" };
-            let details: Vec<&str> =
-                next.command.as_deref().into_iter().flat_map(str::lines).collect();
+            let allows_always =
+                next.options.iter().any(|option| option.kind == OptionKind::AllowAlways);
+            let once = match (allows_once, allows_always) {
+                (true, _) => " once",
+                (false, true) => " from now on",
+                (false, false) => "",
+            };
+            let details: Vec<&str> = next.commands.iter().flat_map(|line| line.lines()).collect();
             terminal.ask(&format!("{agent} asks: {what}. Allow it{once}?"), &details, stdout);
         }
     }
 
-    /// Waits for the answer to the open question: the request, and whether it is allowed. Waits for ever if none is open.
-    pub(super) async fn answer(&mut self) -> (WaitingPermission, bool) {
+    /// Whether a request waits for its answer here.
+    pub(super) fn are_about(&self, id: u64) -> bool {
+        self.waiting.iter().any(|waiting| waiting.id == id)
+    }
+
+    /// A request has changed. If it is the one that is asked about, the answer does not count.
+    pub(super) fn changed(&mut self, waiting: WaitingPermission) {
+        let Some(at) = self.waiting.iter().position(|it| it.id == waiting.id) else { return };
+        if at == 0 && self.terminal.as_ref().is_some_and(Terminal::is_asking) {
+            self.changed = Some(waiting);
+        } else {
+            self.waiting[at] = waiting;
+        }
+    }
+
+    /// Waits for the answer to the open question: the request as it is now, and what was said. Waits for ever if none is open.
+    pub(super) async fn answer(&mut self) -> (WaitingPermission, Said) {
         let is_yes = match &mut self.terminal {
             Some(terminal) => terminal.answer().await,
             None => std::future::pending().await,
         };
-        match self.waiting.pop_front() {
-            Some(waiting) => (waiting, is_yes),
-            None => std::future::pending().await,
+        let Some(asked) = self.waiting.pop_front() else { return std::future::pending().await };
+        match (is_yes, self.changed.take()) {
+            (false, now) => (now.unwrap_or(asked), Said::No),
+            (true, None) => (asked, Said::Yes),
+            (true, Some(now)) => (now, Said::YesToEarlier),
         }
     }
 }

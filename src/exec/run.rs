@@ -4,8 +4,8 @@ use super::arguments::Format;
 use super::no_editor::NoEditor;
 use super::output::{self, Output};
 use super::plan::{Plan, Task};
-use super::policy::{Call, Policy};
-use super::questions::Questions;
+use super::policy::{By, Call, Policy};
+use super::questions::{Questions, Said};
 use super::signals::{Signals, Wanted};
 use super::stdout::{self, Stdout};
 use super::{End, Exit};
@@ -35,7 +35,7 @@ use crate::session::ids::TerminalId;
 use crate::session::label;
 use crate::session::permission::OptionKind;
 use crate::session::prompt::Prompt;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{ErrorKind, IsTerminal as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +98,7 @@ struct Run {
     is_shared: bool,
     output: Output,
     /// The permission requests that were answered, or are asked about on the terminal.
-    decided: HashSet<u64>,
+    decided: HashMap<u64, u64>,
     questions: Questions,
     /// What failed last.
     failure: Option<Failure>,
@@ -143,7 +143,7 @@ impl Run {
             secrets,
             is_shared: stdout::is_shared_with_stderr(),
             output,
-            decided: HashSet::new(),
+            decided: HashMap::new(),
             questions: Questions::new(),
             failure: None,
             has_failed: false,
@@ -177,8 +177,14 @@ impl Run {
                     }
                 }
                 () = self.stdout.changed() => {}
-                (waiting, allows) = self.questions.answer() => {
-                    self.answer(&waiting, allows);
+                (waiting, said) = self.questions.answer() => {
+                    match said {
+                        Said::YesToEarlier => {
+                            self.tell("the request has changed since you were asked");
+                            self.decide(waiting);
+                        }
+                        said => self.answer(&waiting, said == Said::Yes, By::Person),
+                    }
                     self.end_line();
                     self.questions.ask_next(self.plan.config.name.as_str(), &self.stdout);
                 }
@@ -360,8 +366,12 @@ impl Run {
 
     fn status_changed(&mut self, status: ChatStatus) -> Option<End> {
         for waiting in status.permissions {
-            if self.decided.insert(waiting.id) {
-                self.decide(waiting);
+            match self.decided.insert(waiting.id, waiting.revision) {
+                None => self.decide(waiting),
+                Some(seen) if seen == waiting.revision => {}
+                Some(_) if self.questions.are_about(waiting.id) => self.questions.changed(waiting),
+                // It changed while it was answered.
+                Some(_) => self.decide(waiting),
             }
         }
         self.session = status.session;
@@ -419,23 +429,23 @@ impl Run {
             self.end_line();
             return self.questions.ask(waiting, self.plan.config.name.as_str(), &self.stdout);
         }
-        self.answer(&waiting, allows);
+        self.answer(&waiting, allows, By::Flags);
     }
 
-    fn answer(&mut self, waiting: &WaitingPermission, allows: bool) {
+    fn answer(&mut self, waiting: &WaitingPermission, allows: bool, by: By) {
         let options = &waiting.options;
-        let option = Policy::option(options, allows);
+        let option = Policy::option(options, allows, by);
         if option.is_none() || !allows {
             let what = waiting.title.trim_end_matches('?');
             let hint = self.plan.policy.hint(Call::of(waiting));
             self.tell(&format!("refused: {what}{hint}"));
         }
         let always = options.iter().find(|option| option.kind == OptionKind::RejectAlways);
-        let choice = match option.or_else(|| Policy::option(options, false)).or(always) {
+        let choice = match option.or_else(|| Policy::option(options, false, by)).or(always) {
             Some(option) => PermissionChoice::Option(option.id.clone()),
             None => PermissionChoice::Deny(None),
         };
-        let (id, revision) = (Some(waiting.id), None);
+        let (id, revision) = (Some(waiting.id), Some(waiting.revision));
         self.handle(Event::User(UserAction::Permission { chat: None, id, revision, choice }));
     }
 

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
 use crate::core::messages::file_scope::FileScope;
+use crate::session::paths::is_readable_otherwise;
 
 /// Why an agent may not access a path.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -95,6 +96,17 @@ pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
         }
         Err(error) => Err(unreachable(&error)),
     }
+}
+
+/// Returns the absolute paths that an agent may mean by a path: `~/x` is a file in a folder named `~`, and one in the home
+/// folder. Of what else begins like a variable or an address nothing is known but that it may be anywhere: `/` stands for that.
+pub fn meanings(path: &Path, cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let here = cwd.join(path);
+    if !is_readable_otherwise(path) {
+        return vec![here];
+    }
+    let in_home = home.zip(path.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest));
+    vec![here, in_home.unwrap_or_else(|| PathBuf::from("/"))]
 }
 
 enum Step {

@@ -6,6 +6,7 @@ use super::content::Content;
 use super::elicitation::ElicitationKind;
 use super::ids::{MessageId, OptionId};
 use super::permission::{DecidedBy, OptionKind, PermissionOption};
+use super::shown::Shown;
 use super::tool_call::ToolCall;
 use super::update::{PlanEntry, Role, Severity};
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,9 @@ pub struct PermissionEntry {
     /// Who has answered it.
     #[serde(default, skip_serializing_if = "DecidedBy::is_user")]
     pub by: DecidedBy,
+    /// What the answer holds for, if it allows something and the call is open.
+    #[serde(skip)]
+    pub shown: Option<Box<Shown>>,
 }
 
 /// The outcome of a permission request.

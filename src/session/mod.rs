@@ -23,6 +23,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod saved;
 pub mod search;
+pub mod shown;
 pub mod terminal;
 pub mod tool_call;
 pub mod transcript;

@@ -1,6 +1,29 @@
-//! The folders that an agent knows by other paths than we do, because it runs in a container or on another machine.
+//! Paths as text: the folders that an agent knows by other paths than we do, because it runs in a container or on another
+//! machine, and what a path leads to if there are no links.
 
 use std::path::{Component, Path, PathBuf};
+
+/// Returns an absolute path without `.` and `..`. Links are not resolved.
+pub fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Whether an agent may take a relative path for something else than a file in its folder: a home, a variable, an address.
+pub fn is_readable_otherwise(path: &Path) -> bool {
+    let first = path.components().next().map(|part| part.as_os_str().to_string_lossy());
+    path.is_relative()
+        && first.is_some_and(|first| first.starts_with(['~', '$', '%']) || first.ends_with(':'))
+}
 
 /// Pairs of folders: ours, and the same one as the agent names it. Without pairs, both use the same paths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -126,12 +126,30 @@ pub struct ToolInput {
     pub command: Option<String>,
     /// The directory in which the command runs.
     pub cwd: Option<String>,
+    /// Command lines in other fields: which of them runs is the agent's to choose.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_commands: Vec<String>,
+    /// Directories in other fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_cwds: Vec<String>,
     /// The other fields with their values as text. An input that is not an object is one field with
     /// an empty name.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
     /// The whole input as pretty-printed JSON.
     pub json: String,
+}
+
+impl ToolInput {
+    /// Returns every command line that it may stand for.
+    pub fn commands(&self) -> impl Iterator<Item = &String> {
+        self.command.iter().chain(&self.other_commands)
+    }
+
+    /// Returns every directory in which that may run; none if it names none.
+    pub fn cwds(&self) -> impl Iterator<Item = &String> {
+        self.cwd.iter().chain(&self.other_cwds)
+    }
 }
 
 /// How many items of a tool call are not kept, because there are more than [`MAX_ITEMS`].
@@ -267,6 +285,8 @@ impl ToolCall {
             (Some(new), Some(old)) => Some(ToolInput {
                 command: new.command.or(old.command),
                 cwd: new.cwd.or(old.cwd),
+                other_commands: new.other_commands,
+                other_cwds: new.other_cwds,
                 fields: new.fields,
                 json: new.json,
             }),
@@ -281,6 +301,11 @@ impl ToolCall {
             ToolContent::Terminal(id) => Some(id),
             _ => None,
         })
+    }
+
+    /// Returns every command line that its input may stand for.
+    pub fn commands(&self) -> impl Iterator<Item = &String> {
+        self.input.iter().flat_map(ToolInput::commands)
     }
 
     /// Whether it has more items or locations than are kept.

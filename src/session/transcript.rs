@@ -317,17 +317,6 @@ impl Transcript {
         })
     }
 
-    /// Returns the text that the user allowed to be replaced by `content` in this file, as it was
-    /// in the diff of the permission request, `Some(None)` for a new file; `None` if no open tool call
-    /// was allowed this change.
-    pub fn allowed_old_text(&self, path: &Path, content: &str) -> Option<Option<&str>> {
-        let open = self.tools().rev().filter(|tool| tool.call.status.is_open());
-        let allowed = open.filter(|tool| tool.is_allowed_by_somebody());
-        allowed.flat_map(|tool| tool.call.diffs()).find_map(|diff| {
-            (diff.path == path && diff.new == content).then_some(diff.old.as_deref())
-        })
-    }
-
     /// Returns the tool call that most probably changes this file: the newest open one that names
     /// it, else the only open one, else the newest open one that may change any file.
     pub fn touching(&self, path: &Path) -> Option<ToolCallId> {

@@ -1,6 +1,7 @@
 //! Names every program that a command line runs, also those that another program is told to run: `env`, `xargs`, `find -exec`,
 //! `sh -c` and their like.
 
+use super::builtins;
 use super::shell::{Access, SimpleCommand, Unclear, Word, parse};
 
 /// The deepest nesting of programs that run programs.
@@ -20,6 +21,10 @@ pub struct CommandLine {
 /// A program with its arguments, and the variables that are set for it alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
+    /// The place in [`CommandLine::programs`] of the program whose arguments say to run it.
+    pub told_by: Option<usize>,
+    /// Whether it is a script for that program, which whoever allows that program allows.
+    pub is_script: bool,
     /// Assignments before it: `A=b`.
     pub assignments: Vec<Word>,
     /// Its name and its arguments.
@@ -27,53 +32,77 @@ pub struct Program {
 }
 
 impl CommandLine {
+    /// Whether a line whose programs are not known has such a word among its own, apart from quotes: between blanks and syntax,
+    /// or between any signs.
+    pub(super) fn mentions(line: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let bare: String = line.replace("\\\n", "").replace(['\'', '"', '\\'], "");
+        let is_syntax = |char: char| char.is_whitespace() || ";&|<>()$`{}".contains(char);
+        let is_sign = |char: char| !char.is_alphanumeric() && !"_.+-".contains(char);
+        bare.split(is_syntax).any(&is_meant) || bare.split(is_sign).any(is_meant)
+    }
+
     /// Parses a command line of a POSIX shell. Fails if it cannot be known what would run.
     pub fn parse(line: &str) -> Result<Self, Unclear> {
         let mut all = Self::default();
-        all.add_line(line, 0)?;
+        all.add_line(line, None, 0)?;
         if all.programs.is_empty() && all.files.is_empty() {
             return Err(Unclear("it is empty"));
         }
         Ok(all)
     }
 
-    fn add_line(&mut self, line: &str, depth: usize) -> Result<(), Unclear> {
+    fn add_line(
+        &mut self,
+        line: &str,
+        told_by: Option<usize>,
+        depth: usize,
+    ) -> Result<(), Unclear> {
         for SimpleCommand { assignments, words, files } in parse(line)? {
             self.files.extend(files);
-            if !words.is_empty() || !assignments.is_empty() {
-                self.add(assignments, words, depth)?;
-            }
+            self.add(Program { told_by, is_script: false, assignments, words }, depth)?;
         }
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        assignments: Vec<Word>,
-        words: Vec<Word>,
-        depth: usize,
-    ) -> Result<(), Unclear> {
+    fn add(&mut self, program: Program, depth: usize) -> Result<(), Unclear> {
         if depth > MAX_DEPTH {
             return Err(Unclear("it is nested too deeply"));
         }
-        let name = words.first().and_then(Word::literal).map(base_name).map(str::to_owned);
-        let inner = name.as_deref().map_or(Ok(Inner::None), |name| inner(name, &words[1..]));
-        self.programs.push(Program { assignments, words });
-        self.changes_folder |=
-            matches!(name.as_deref(), Some("cd" | "pushd" | "popd" | "chdir" | "z" | "j"));
-        match inner? {
+        let name = program.words.first().and_then(Word::literal).map(base_name);
+        if depth > 0 && name.is_some_and(|name| name.contains('=')) {
+            return Err(Unclear("shells may take a program for an assignment"));
+        }
+        self.changes_folder |= name.is_some_and(|name| MOVING.contains(&name));
+        let inner = name.map_or(Ok(Inner::None), |name| inner(name, &program.words[1..]))?;
+        let told_by = Some(self.programs.len());
+        self.programs.push(program);
+        match inner {
             Inner::None => Ok(()),
             Inner::Program(assignments, words) if words.is_empty() && assignments.is_empty() => {
                 Ok(())
             }
-            Inner::Program(assignments, words) => self.add(assignments, words, depth + 1),
-            Inner::Programs(all) => {
-                all.into_iter().try_for_each(|words| self.add(Vec::new(), words, depth + 1))
+            Inner::Program(assignments, words) => {
+                self.add(Program { told_by, is_script: false, assignments, words }, depth + 1)
             }
-            Inner::Line(line) => self.add_line(&line, depth + 1),
+            Inner::Programs(all) => all.into_iter().try_for_each(|words| {
+                self.add(
+                    Program { told_by, is_script: false, assignments: Vec::new(), words },
+                    depth + 1,
+                )
+            }),
+            Inner::Line(line) => self.add_line(&line, told_by, depth + 1),
+            Inner::Script(word) => {
+                let (assignments, words) = (Vec::new(), vec![word]);
+                let script = Program { told_by, is_script: true, assignments, words };
+                self.programs.push(script);
+                Ok(())
+            }
         }
     }
 }
+
+/// Commands that go to another folder.
+const MOVING: &[&str] = &["cd", "cdh", "chdir", "nextd", "prevd", "z", "j"];
 
 /// What a program is told to run.
 enum Inner {
@@ -81,6 +110,7 @@ enum Inner {
     Program(Vec<Word>, Vec<Word>),
     Programs(Vec<Vec<Word>>),
     Line(String),
+    Script(Word),
 }
 
 fn base_name(path: &str) -> &str {
@@ -161,60 +191,83 @@ fn runner(name: &str) -> Option<(Options, usize)> {
 
 /// Programs that run others in ways that are not looked into.
 const OPAQUE: &[&str] = &[
-    "su",
-    "parallel",
-    "script",
-    "flock",
-    "strace",
-    "ltrace",
-    "busybox",
-    "toybox",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "systemd-run",
-    "watch",
-    "entr",
-    "watchexec",
+    "arch",
     "at",
     "batch",
+    "bwrap",
+    "busybox",
+    "caffeinate",
+    "capsh",
+    "catchsegv",
+    "chronic",
+    "chroot",
+    "chrt",
+    "cpulimit",
+    "dbus-launch",
+    "dbus-run-session",
+    "dtach",
+    "eatmydata",
+    "entr",
+    "expect",
+    "faketime",
+    "fakeroot",
+    "firejail",
+    "flock",
+    "gdb",
+    "gosu",
+    "ifne",
+    "linux32",
+    "linux64",
+    "ltrace",
+    "mispipe",
+    "nsenter",
+    "numactl",
+    "parallel",
+    "pee",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "proxychains",
+    "proxychains4",
+    "rlwrap",
+    "runcon",
     "runuser",
+    "screen",
+    "script",
+    "setarch",
     "setpriv",
+    "setuidgid",
+    "sg",
+    "softlimit",
+    "ssh-agent",
     "start-stop-daemon",
-    "alias",
-    "trap",
-    "source",
-    ".",
-    "enable",
-    "hash",
-    "bind",
-    "complete",
-    "fc",
-    "functions",
-    "abbr",
-    "autoload",
-    "zmodload",
-    "emulate",
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "read",
-    "mapfile",
-    "readarray",
-    "set",
-    "unset",
-    "shopt",
-    "setopt",
-    "let",
+    "strace",
+    "su",
+    "su-exec",
+    "systemd-run",
+    "taskset",
+    "tmux",
+    "torify",
+    "torsocks",
+    "toybox",
+    "trickle",
+    "unbuffer",
+    "unshare",
+    "valgrind",
+    "watch",
+    "watchexec",
+    "xvfb-run",
 ];
 
-const SHELLS: &[&str] =
-    &["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash", "yash"];
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "lksh", "ash", "fish", "rbash", "rzsh",
+    "yash",
+];
 
 /// Returns what a program with these arguments is told to run.
 fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
+    builtins::check(name, arguments)?;
     if OPAQUE.contains(&name) {
         return Err(Unclear("it has a program that runs others in ways that are not looked into"));
     }
@@ -226,19 +279,16 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
     {
         return Ok(Inner::None);
     }
-    if name == "printf"
-        && arguments.first().and_then(Word::literal).is_none_or(|first| first.starts_with("-v"))
-    {
-        return Err(Unclear("it sets a variable"));
-    }
     if name == "eval" {
         return Ok(Inner::Line(joined(arguments)?));
     }
     if SHELLS.contains(&name) {
         return shell(arguments);
     }
-    if matches!(name, "find" | "gfind" | "fd" | "fdfind") {
-        return finder(arguments);
+    match name {
+        "find" | "gfind" => return finder(arguments),
+        "fd" | "fdfind" => return fd(arguments),
+        _ => {}
     }
     let Some((options, own)) = runner(name) else { return Ok(Inner::None) };
     let mut rest = arguments.iter();
@@ -278,14 +328,29 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
 
 const UNKNOWN: Unclear = Unclear("it has a program whose options are not known here");
 
-/// What a shell is told to run: the text after `-c`.
+/// What a shell is told to run: the text after `-c` and its other options, or a script.
 fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut rest = arguments.iter();
+    let mut has_line = false;
     while let Some(word) = rest.next() {
         let text = word.literal().ok_or(UNKNOWN)?;
-        if !text.starts_with(['-', '+']) || text == "-" || text == "--" {
-            // A script, or what comes on stdin.
-            return Ok(Inner::None);
+        let word = match text {
+            // What follows is no option.
+            "--" => rest.next(),
+            "-" => return Err(UNKNOWN),
+            text if text.starts_with(['-', '+']) => None,
+            _ => Some(word),
+        };
+        if text == "--" || word.is_some() {
+            return match (word, has_line) {
+                // What comes on stdin.
+                (None, _) => Ok(Inner::None),
+                (Some(word), true) => word
+                    .literal()
+                    .map(|line| Inner::Line(line.to_owned()))
+                    .ok_or(Unclear("a shell is told to run what is not known yet")),
+                (Some(word), false) => Ok(Inner::Script(word.clone())),
+            };
         }
         let is_cluster =
             !text.starts_with("--") && text[1..].chars().all(|char| "celixuvo".contains(char));
@@ -294,15 +359,10 @@ fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
             if text.contains('c') || name.starts_with(['-', '+']) {
                 return Err(UNKNOWN);
             }
-        } else if is_cluster && text.contains('c') && text.starts_with('-') {
-            let line = rest
-                .next()
-                .and_then(Word::literal)
-                .ok_or(Unclear("a shell is told to run what is not known yet"))?;
-            return Ok(Inner::Line(line.to_owned()));
         } else if !is_cluster && !matches!(text, "--login" | "--norc" | "--noprofile" | "--posix") {
             return Err(UNKNOWN);
         }
+        has_line |= is_cluster && text.contains('c') && text.starts_with('-');
     }
     Ok(Inner::None)
 }
@@ -310,31 +370,34 @@ fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
 /// What `find` is told to run: the words after `-exec` and its like, up to `;` or `+`.
 fn finder(arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut all = Vec::new();
-    let mut rest = arguments.iter().peekable();
+    let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
-        match word {
-            // A pattern for names, or a variable that could be an option.
-            Word::Dynamic => return Err(Unclear("`find` is given what is not known yet")),
-            Word::Literal(text) => match text.as_str() {
-                "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                    let mut words = Vec::new();
-                    for word in rest.by_ref() {
-                        if matches!(word.literal(), Some(";" | "+")) {
-                            break;
-                        }
-                        words.push(word.clone());
-                    }
-                    hide(&mut words, Some("{}"));
-                    all.push(words);
-                }
-                "-x" | "-X" | "--exec" | "--exec-batch" => return Err(UNKNOWN),
-                text if text.starts_with("--exec") => return Err(UNKNOWN),
-                _ => {}
-            },
+        // A pattern for names could be an option.
+        let text = word.literal().ok_or(Unclear("`find` is given what is not known yet"))?;
+        if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
+            let mut words: Vec<_> = rest
+                .by_ref()
+                .take_while(|word| !matches!(word.literal(), Some(";" | "+")))
+                .cloned()
+                .collect();
+            hide(&mut words, Some("{}"));
+            all.push(words);
         }
     }
     all.retain(|words| !words.is_empty());
     Ok(Inner::Programs(all))
+}
+
+/// Checks that `fd` runs nothing: `-x` and `-X` may stand after other letters and right before what they run.
+fn fd(arguments: &[Word]) -> Result<Inner, Unclear> {
+    for word in arguments {
+        let text = word.literal().ok_or(Unclear("`fd` is given what is not known yet"))?;
+        let is_short = text.starts_with('-') && !text.starts_with("--");
+        if is_short && text.contains(['x', 'X']) || text.starts_with("--exec") {
+            return Err(Unclear("`fd` runs a program for each file"));
+        }
+    }
+    Ok(Inner::None)
 }
 
 /// Makes the words dynamic that have a placeholder in them.

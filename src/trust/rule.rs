@@ -1,6 +1,6 @@
 //! One rule: what it is about, what it decides, and the line of text that says so.
 
-use super::command::Program;
+use super::command::{CommandLine, Program};
 use super::shell::Word;
 use crate::session::editor_tool::names_of;
 use crate::session::tool_call::ToolKind;
@@ -296,6 +296,26 @@ impl Rule {
         }
     }
 
+    /// Whether it allows this program word by word, with no stars: then it allows also what these words say to run.
+    pub(super) fn spells_out(&self, program: &Program) -> bool {
+        let Some(Pattern::Command(patterns)) = &self.pattern else { return false };
+        self.decision == Decision::Allow
+            && patterns.iter().all(|pattern| pattern.0.len() == 1)
+            && self.matches_program(program) == Match::Yes
+    }
+
+    /// Whether a command line that cannot be parsed may run what it is about: each word of its pattern is in there.
+    pub(super) fn may_mean(&self, line: &str) -> bool {
+        match &self.pattern {
+            None => true,
+            Some(Pattern::Command(words)) => {
+                let mut words = words.iter().filter(|word| !word.is_any());
+                words.all(|word| CommandLine::mentions(line, |text| word.matches(text)))
+            }
+            Some(Pattern::Files { .. } | Pattern::Tool(_)) => false,
+        }
+    }
+
     /// Whether it is about this program with its arguments. One that allows has to match all of it, with the variables that
     /// are set for it; the others match the program wherever it is installed, and whatever is set for it.
     pub(super) fn matches_program(&self, program: &Program) -> Match {
@@ -419,6 +439,8 @@ mod tests {
     fn stars_stand_for_any_text_and_at_the_end_for_any_words() {
         let word = |text: &str| Word::Literal(text.to_owned());
         let program = |words: &[&str]| Program {
+            told_by: None,
+            is_script: false,
             assignments: Vec::new(),
             words: words.iter().map(|text| word(text)).collect(),
         };
@@ -438,7 +460,12 @@ mod tests {
         ] {
             assert_eq!(rule(line).matches_program(&program(words)), expected, "{line}: {words:?}");
         }
-        let unknown = Program { assignments: Vec::new(), words: vec![word("make"), Word::Dynamic] };
+        let unknown = Program {
+            told_by: None,
+            is_script: false,
+            assignments: Vec::new(),
+            words: vec![word("make"), Word::Dynamic],
+        };
         assert_eq!(rule("allow execute make all").matches_program(&unknown), Match::Maybe);
         assert_eq!(rule("allow execute make").matches_program(&unknown), Match::Maybe);
         assert_eq!(rule("allow execute make *").matches_program(&unknown), Match::Yes);

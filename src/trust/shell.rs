@@ -1,14 +1,11 @@
-//! Takes a command line of a POSIX shell apart into its simple commands, wherever they stand in it: in lists, pipelines, groups,
-//! and in substitutions, quoted or not (POSIX Shell Command Language 2.10, and what bash and zsh add to it).
+//! Parses the small grammar of command lines that rules decide on: plain words and quotes in which nothing is expanded, joined by
+//! `;`, `&&`, `||`, `|` and new lines, redirected to and from plain words.
 //!
-//! It has to name every program that a shell would run. So whatever it does not understand, or different shells understand
-//! differently, is an [`Unclear`], never a guess.
+//! sh (dash, busybox), bash, ksh93, mksh, zsh, yash and fish read a line of this grammar alike, and so do rules. Everything
+//! else is [`Unclear`]: shells differ on it, or it computes what it runs. `tests/trust_shells.rs` has them all run such lines.
 
 use std::iter::Peekable;
 use std::str::Chars;
-
-/// The deepest nesting of groups and substitutions.
-const MAX_DEPTH: usize = 16;
 
 /// The longest line, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
@@ -18,7 +15,7 @@ const MAX_BYTES: usize = 64 * 1024;
 pub enum Word {
     /// Its text, without quotes.
     Literal(String),
-    /// Its text is known only when it runs: it has a variable, a substitution, or a pattern for names of files.
+    /// Its text is known only when it runs: it has a pattern for names of files, or another program fills it in.
     Dynamic,
 }
 
@@ -46,9 +43,9 @@ pub enum Access {
 pub struct SimpleCommand {
     /// The assignments before it, as they stand there: `A=b`.
     pub assignments: Vec<Word>,
-    /// The program and its arguments; empty if it only assigns or redirects.
+    /// The program and its arguments; empty if it only assigns.
     pub words: Vec<Word>,
-    /// The files that it is redirected to or from.
+    /// The files that it is redirected to or from, whose names are known.
     pub files: Vec<(Access, Word)>,
 }
 
@@ -57,15 +54,9 @@ pub struct SimpleCommand {
 #[error("{0}")]
 pub struct Unclear(pub &'static str);
 
-/// Words that begin a compound command, which is not looked into.
-const RESERVED: &[&str] = &[
-    "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
-    "function", "select", "coproc", "[[", "]]", "repeat", "foreach", "end", "in", "begin", "and",
-    "or", "not", "switch",
-];
+const UNFINISHED: Unclear = Unclear("a command is missing");
 
-/// Returns the simple commands of a line in the order in which they stand there, those of a substitution before the command
-/// that it is in.
+/// Returns the simple commands of a line in the order in which they stand there.
 pub fn parse(line: &str) -> Result<Vec<SimpleCommand>, Unclear> {
     if line.len() > MAX_BYTES {
         return Err(Unclear("it is too long"));
@@ -73,427 +64,359 @@ pub fn parse(line: &str) -> Result<Vec<SimpleCommand>, Unclear> {
     if line.chars().any(is_hidden) {
         return Err(Unclear("it contains control or invisible characters"));
     }
-    nested(line, 0)
+    Parser { rest: line.chars().peekable() }.list()
 }
 
-/// Whether a character cannot be seen by whoever reads the line, or moves what can be seen.
+/// Whether a character cannot be seen by whoever reads the line, moves what can be seen, or is a blank to some shells only.
 fn is_hidden(char: char) -> bool {
-    char.is_control() && !matches!(char, '\t' | '\n')
+    (char.is_control() || char.is_whitespace()) && !matches!(char, ' ' | '\t' | '\n')
         || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}')
         || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+        // Private use and noncharacters: fish gives some of them a meaning of its own.
+        || matches!(char, '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff0}'..='\u{ffff}' | '\u{f0000}'..)
 }
 
-fn nested(line: &str, depth: usize) -> Result<Vec<SimpleCommand>, Unclear> {
-    let mut parser = Parser { rest: line.chars().peekable(), depth, commands: Vec::new() };
-    parser.deeper()?;
-    parser.list(End::Line)?;
-    Ok(parser.commands)
+/// Whether a character begins or goes on with an unquoted word in which every shell leaves it alone.
+fn is_plain(char: char) -> bool {
+    char.is_alphanumeric() || !char.is_ascii() || "_-./:,@%+".contains(char)
 }
 
-/// What ends a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Line,
-    Paren,
-    Brace,
+/// Whether every shell takes this character for itself after a backslash.
+fn is_escapable(char: char) -> bool {
+    " ;()!|&<>$\"'\\*?[]{}#~".contains(char)
 }
 
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
-    depth: usize,
-    commands: Vec<SimpleCommand>,
 }
 
 impl Parser<'_> {
-    fn deeper(&mut self) -> Result<(), Unclear> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH { Err(Unclear("it is nested too deeply")) } else { Ok(()) }
-    }
-
-    /// Takes this text if it comes next.
-    fn take(&mut self, text: &str) -> bool {
-        let mut ahead = self.rest.clone();
-        let is_next = text.chars().all(|char| ahead.next() == Some(char));
-        if is_next {
-            self.rest = ahead;
-        }
-        is_next
-    }
-
-    /// Takes blanks, continued lines and comments. An interactive zsh knows no comments: it would run what is in one.
-    fn skip_blanks(&mut self) -> Result<(), Unclear> {
-        const SYNTAX: &[char] =
-            &[';', '&', '|', '<', '>', '$', '`', '(', ')', '\\', '"', '\'', '!'];
-        loop {
-            if self.take("\\\n") {
-                continue;
-            }
-            match self.rest.peek() {
-                Some(' ' | '\t') => {
-                    self.rest.next();
-                }
-                Some('#') => {
-                    while let Some(char) = self.rest.next_if(|char| *char != '\n') {
-                        if SYNTAX.contains(&char) {
-                            return Err(Unclear("a comment has shell syntax in it"));
-                        }
-                    }
-                }
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    /// Checks what follows a `!`, which an interactive shell may replace by an earlier command.
-    fn check_history(&mut self) -> Result<(), Unclear> {
-        match self.rest.peek() {
-            None | Some(' ' | '\t' | '\n' | '=' | '(' | ')' | '"') => Ok(()),
-            Some(_) => Err(Unclear("it may refer to an earlier command")),
-        }
-    }
-
-    /// Takes a list of pipelines up to its end.
-    fn list(&mut self, end: End) -> Result<(), Unclear> {
-        loop {
-            self.skip_blanks()?;
-            match self.rest.peek() {
-                None if end == End::Line => return Ok(()),
-                None => return Err(Unclear("a parenthesis or brace is not closed")),
-                Some(')') if end == End::Paren => {
-                    self.rest.next();
-                    return Ok(());
-                }
-                Some(')') => return Err(Unclear("a parenthesis is not opened")),
-                Some('}') if end == End::Brace => {
-                    self.rest.next();
-                    return self.after_group();
-                }
-                Some('\n' | ';') => {
-                    self.rest.next();
-                    if self.take(";") {
-                        return Err(Unclear("it has a case"));
-                    }
-                }
-                Some('&' | '|') => {
-                    // `&>` begins a redirection; any other one separates commands.
-                    if self.starts_with("&>") {
-                        self.command()?;
-                    } else {
-                        self.rest.next();
-                    }
-                }
-                Some(_) => self.command()?,
-            }
-        }
-    }
-
     fn starts_with(&self, text: &str) -> bool {
         let mut ahead = self.rest.clone();
         text.chars().all(|char| ahead.next() == Some(char))
     }
 
-    /// Checks that nothing but a separator or a redirection follows a group.
-    fn after_group(&mut self) -> Result<(), Unclear> {
-        self.skip_blanks()?;
+    /// Takes this text if it comes next.
+    fn take(&mut self, text: &str) -> bool {
+        let is_next = self.starts_with(text);
+        if is_next {
+            text.chars().for_each(|_| {
+                self.rest.next();
+            });
+        }
+        is_next
+    }
+
+    fn blanks(&mut self) {
+        while self.rest.next_if(|char| matches!(char, ' ' | '\t')).is_some() {}
+    }
+
+    /// Takes blanks between words, and lines that are continued there.
+    fn gap(&mut self) -> Result<(), Unclear> {
+        loop {
+            self.blanks();
+            if !self.take("\\\n") {
+                return Ok(());
+            }
+            self.blanks();
+            if !self
+                .rest
+                .peek()
+                .copied()
+                .is_some_and(|char| is_plain(char) || "\"'\\".contains(char))
+            {
+                return Err(Unclear("a line is continued in an odd place"));
+            }
+        }
+    }
+
+    /// Takes a comment. An interactive zsh knows none, and would run what is in it.
+    fn comment(&mut self) -> Result<(), Unclear> {
+        let is_text =
+            |char: &char| *char == ' ' || *char == '\t' || *char == '#' || is_plain(*char);
+        while self.rest.next_if(is_text).is_some() {}
         match self.rest.peek() {
-            None | Some('\n' | ';' | '&' | '|' | ')' | '}' | '<' | '>') => Ok(()),
-            Some(_) => Err(Unclear("a word follows a group")),
+            None | Some('\n') => Ok(()),
+            Some(_) => Err(Unclear("a comment has shell syntax in it")),
+        }
+    }
+
+    /// Takes the whole line.
+    fn list(mut self) -> Result<Vec<SimpleCommand>, Unclear> {
+        let mut commands = Vec::new();
+        // Whether `&&`, `||` or `|` wants a command.
+        let mut is_wanted = false;
+        loop {
+            self.blanks();
+            match self.rest.peek() {
+                None if is_wanted => return Err(UNFINISHED),
+                None => return Ok(commands),
+                Some('\n') => {
+                    self.rest.next();
+                    continue;
+                }
+                Some('#') => {
+                    self.comment()?;
+                    continue;
+                }
+                Some(_) => {}
+            }
+            if self.take("! ") {
+                self.blanks();
+            }
+            commands.push(self.command()?);
+            is_wanted = self.separator()?;
+        }
+    }
+
+    /// Takes what ends a command. Returns whether another one has to follow.
+    fn separator(&mut self) -> Result<bool, Unclear> {
+        if self.take("&&") || self.take("||") {
+            return Ok(true);
+        }
+        match self.rest.next() {
+            None | Some('\n') => Ok(false),
+            Some(';') if self.rest.peek() != Some(&';') => Ok(false),
+            Some('|') if self.rest.peek() != Some(&'&') => Ok(true),
+            Some('&') => Err(Unclear("it runs something in the background")),
+            Some(';' | '|') => Err(Unclear("shells read its operators differently")),
+            Some('(' | ')') => Err(Unclear("it has parentheses")),
+            Some(_) => Err(Unclear("it is not clear where a word ends")),
         }
     }
 
     /// Takes a command, which is not empty.
-    fn command(&mut self) -> Result<(), Unclear> {
-        if self.take("((") {
-            return Err(Unclear("it has arithmetic"));
-        } else if self.take("(") {
-            return self.group(End::Paren);
-        } else if self.take("{ ") || self.take("{\t") || self.take("{\n") {
-            return self.group(End::Brace);
-        } else if self.take("! ") || self.take("!\t") {
-            return Ok(());
-        }
+    fn command(&mut self) -> Result<SimpleCommand, Unclear> {
         let mut command = SimpleCommand::default();
         loop {
-            self.skip_blanks()?;
+            self.gap()?;
             match self.rest.peek().copied() {
-                None | Some('\n' | ';' | '|' | ')') => break,
-                Some('&') if !self.starts_with("&>") => break,
-                Some('&') => {
+                None | Some('\n' | ';' | '|' | '&' | '(' | ')') => break,
+                Some('#') => self.comment()?,
+                Some('<' | '>') => self.redirection(&mut command)?,
+                Some('0') if self.starts_with("0<") => {
                     self.rest.next();
                     self.redirection(&mut command)?;
                 }
-                Some('(') => return Err(Unclear("it defines a function or an array")),
-                Some('<' | '>') if self.is_process_substitution() => {
+                Some('1' | '2') if self.starts_with("1>") || self.starts_with("2>") => {
                     self.rest.next();
-                    self.rest.next();
-                    self.substitution()?;
-                    command.words.push(Word::Dynamic);
+                    self.redirection(&mut command)?;
                 }
-                Some('<' | '>') => self.redirection(&mut command)?,
                 Some(_) => self.word_of(&mut command)?,
             }
         }
-        if command != SimpleCommand::default() {
-            self.commands.push(command);
+        if command.words.is_empty() && command.assignments.is_empty() {
+            return Err(UNFINISHED);
         }
-        Ok(())
+        Ok(command)
     }
 
-    fn group(&mut self, end: End) -> Result<(), Unclear> {
-        self.deeper()?;
-        self.list(end)?;
-        self.depth -= 1;
-        if end == End::Paren { self.after_group() } else { Ok(()) }
-    }
-
-    fn is_process_substitution(&self) -> bool {
-        self.starts_with("<(") || self.starts_with(">(")
-    }
-
-    /// Takes a word of a command, or the number before a redirection.
+    /// Takes a word of a command: an assignment, its program, or an argument.
     fn word_of(&mut self, command: &mut SimpleCommand) -> Result<(), Unclear> {
         let before = self.rest.clone();
-        let (word, is_quoted) = self.word()?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let is_redirected =
-            matches!(self.rest.peek(), Some('<' | '>')) && !self.is_process_substitution();
-        if is_redirected && !is_quoted && word.literal().is_some_and(is_number) {
+        let is_first = command.words.is_empty();
+        if !is_first && self.bare_word(command) {
             return Ok(());
         }
-        if command.words.is_empty() {
-            if is_assignment(before) {
-                command.assignments.push(word);
-                return Ok(());
-            }
-            let is_reserved = |text: &str| RESERVED.contains(&text) || text == "}" || text == "{";
-            if !is_quoted && word.literal().is_some_and(is_reserved) {
-                return Err(Unclear("it has a loop, a condition or a function"));
-            }
+        let word = self.word()?;
+        // A number before it would be another descriptor.
+        if matches!(self.rest.peek(), Some('<' | '>')) && ends_in_digits(before.clone()) {
+            return Err(Unclear("it redirects another descriptor"));
         }
-        command.words.push(word);
+        let Some(text) = word.literal().filter(|_| is_first) else {
+            if is_first {
+                return Err(Unclear("a program is known only when it runs"));
+            }
+            command.words.push(word);
+            return Ok(());
+        };
+        if is_assignment(before) {
+            command.assignments.push(word);
+        } else if text.contains('=') {
+            return Err(Unclear("shells may take a program for an assignment"));
+        } else {
+            command.words.push(word);
+        }
         Ok(())
     }
 
-    /// Takes a redirection; its operator comes next.
+    /// Takes an argument that is no word of this grammar but stands for itself if it is alone: the `]` and `=` of `[`, or
+    /// the `!` of `find`.
+    fn bare_word(&mut self, command: &mut SimpleCommand) -> bool {
+        for text in ["!", "]", "="] {
+            let mut ahead = self.rest.clone();
+            let is_next = text.chars().all(|char| ahead.next() == Some(char));
+            if is_next && matches!(ahead.peek(), None | Some(' ' | '\t' | '\n' | ';')) {
+                self.rest = ahead;
+                command.words.push(Word::Literal(text.to_owned()));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes a redirection in one of these forms, after its descriptor: `<word`, `>word`, `>>word`, `>&1`, `>&2`.
     fn redirection(&mut self, command: &mut SimpleCommand) -> Result<(), Unclear> {
-        let operator = ["<<<", "<<", "<>", "<&", "<", ">>", ">|", ">&", ">"];
-        let operator = operator.into_iter().find(|operator| self.take(operator));
-        let Some(operator) = operator else { return Err(Unclear("it has an odd redirection")) };
-        if operator == "<<" {
-            return Err(Unclear("it has a here-document"));
+        if command.words.is_empty() {
+            // zsh runs a program of its own if there is none.
+            return Err(Unclear("a redirection stands before the program"));
         }
-        self.skip_blanks()?;
-        if matches!(self.rest.peek(), None | Some('\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')')) {
-            return Err(Unclear("a redirection has no file"));
+        if self.take(">&") {
+            let is_descriptor = self.rest.next_if(|char| matches!(char, '1' | '2')).is_some();
+            let is_end = matches!(self.rest.peek(), None | Some(' ' | '\t' | '\n' | ';' | '|'));
+            return match is_descriptor && is_end {
+                true => Ok(()),
+                false => Err(Unclear("shells read a redirection differently")),
+            };
         }
-        let (word, _) = self.word()?;
-        if operator == "<<<" {
-            return Ok(());
+        let access = if self.take(">>") || self.take(">") {
+            Access::Write
+        } else {
+            self.take("<");
+            Access::Read
+        };
+        self.blanks();
+        match self.rest.peek() {
+            Some('&' | '|' | '!' | '<' | '>' | '?') => {
+                return Err(Unclear("shells read a redirection differently"));
+            }
+            None | Some('\n' | ';' | '#') => return Err(Unclear("a redirection has no file")),
+            Some(_) => {}
         }
-        let is_descriptor =
-            |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-        if operator.ends_with('&') && word.literal().is_some_and(is_descriptor) {
-            return Ok(());
+        let word = self.word()?;
+        if word.literal().is_none_or(str::is_empty) {
+            return Err(Unclear("a redirection leads to what is known only when it runs"));
         }
-        let access = if operator == "<" || operator == "<&" { Access::Read } else { Access::Write };
         command.files.push((access, word));
         Ok(())
     }
 
-    /// Takes a word, and says whether a part of it was quoted.
-    fn word(&mut self) -> Result<(Word, bool), Unclear> {
-        let (mut text, mut is_dynamic, mut is_quoted) = (String::new(), false, false);
-        loop {
-            if self.take("\\\n") {
-                continue;
-            }
-            let Some(&char) = self.rest.peek() else { break };
-            if matches!(char, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | ')') {
-                break;
-            }
-            if self.take("{}") {
-                // `find` puts the name of a file there; every shell leaves it alone.
-                text.push_str("{}");
-                continue;
-            }
-            self.rest.next();
+    /// Takes a word.
+    fn word(&mut self) -> Result<Word, Unclear> {
+        let (mut text, mut is_dynamic, mut is_begun) = (String::new(), false, false);
+        if matches!(self.rest.peek(), Some('=' | '^' | '%')) {
+            // zsh looks up a program, fish redirects, shells with jobs name one.
+            return Err(Unclear("a word begins with a character that some shells expand"));
+        }
+        while let Some(&char) = self.rest.peek() {
             match char {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => break,
                 '\\' => {
-                    text.push(self.rest.next().ok_or(Unclear("it ends with a backslash"))?);
-                    is_quoted = true;
+                    self.rest.next();
+                    match self.rest.next() {
+                        Some(char) if is_escapable(char) => text.push(char),
+                        Some('\n') => {
+                            return Err(Unclear("a line is continued in an odd place"));
+                        }
+                        _ => return Err(Unclear("shells read a backslash differently")),
+                    }
                 }
                 '\'' => {
+                    self.rest.next();
                     self.single_quoted(&mut text)?;
-                    is_quoted = true;
                 }
                 '"' => {
-                    is_dynamic |= self.double_quoted(&mut text)?;
-                    is_quoted = true;
+                    self.rest.next();
+                    self.double_quoted(&mut text)?;
                 }
-                '$' => is_dynamic |= self.dollar(&mut text, false)?,
-                '`' => {
-                    self.backticks()?;
+                '~' if !is_begun || text.ends_with([':', '=']) => {
+                    self.rest.next();
+                    let is_home = matches!(
+                        self.rest.peek(),
+                        None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|')
+                    );
+                    if !is_home {
+                        return Err(Unclear("it names a home folder"));
+                    }
                     is_dynamic = true;
                 }
-                '(' => return Err(Unclear("it defines a function or an array")),
-                '*' | '?' | '[' | ']' | '{' | '}' => {
-                    text.push(char);
+                '*' | '?' => {
+                    self.rest.next();
                     is_dynamic = true;
                 }
-                '~' => {
-                    is_dynamic |= text.is_empty() || text.ends_with([':', '=']);
+                '$' => return Err(Unclear("it has a variable or a substitution")),
+                '`' => return Err(Unclear("it has a substitution")),
+                '!' => return Err(Unclear("it may refer to an earlier command")),
+                '[' if !is_begun => {
+                    // The command; as a part of a word it begins a pattern or a subscript.
+                    self.rest.next();
+                    if !matches!(self.rest.peek(), Some(' ' | '\t')) {
+                        return Err(Unclear("it has brackets"));
+                    }
+                    text.push('[');
+                }
+                // `find` and `xargs` put something there; every shell leaves it alone.
+                '{' if self.take("{}") => text.push_str("{}"),
+                '[' | ']' | '{' | '}' => return Err(Unclear("it has brackets or braces")),
+                char if is_plain(char) || matches!(char, '=' | '^' | '#' | '~') => {
+                    self.rest.next();
                     text.push(char);
                 }
-                // zsh looks up a command at `=`, and fish once redirected with `^`.
-                '=' | '^' if text.is_empty() && !is_quoted => {
-                    text.push(char);
-                    is_dynamic = true;
-                }
-                '!' => {
-                    self.check_history()?;
-                    text.push(char);
-                }
-                _ => text.push(char),
+                _ => return Err(Unclear("it has a character that shells read differently")),
             }
+            is_begun = true;
         }
-        // A lone bracket is the command `[`, and the end of its arguments.
-        let is_test = !is_quoted && matches!(&*text, "[" | "]" | "[[" | "]]");
-        let word = if is_dynamic && !is_test { Word::Dynamic } else { Word::Literal(text) };
-        Ok((word, is_quoted))
+        if !is_begun {
+            return Err(Unclear("it has parentheses"));
+        }
+        if matches!(self.rest.peek(), Some('(' | ')')) {
+            return Err(Unclear("it has parentheses"));
+        }
+        if is_dynamic && text.contains(['(', '[', '$', '`']) {
+            return Err(Unclear("it has a pattern with quotes in it"));
+        }
+        Ok(if is_dynamic { Word::Dynamic } else { Word::Literal(text) })
     }
 
     fn single_quoted(&mut self, text: &mut String) -> Result<(), Unclear> {
         loop {
             match self.rest.next() {
                 Some('\'') => return Ok(()),
+                // fish lets it escape a quote and itself.
+                Some('\\') if matches!(self.rest.peek(), Some('\'' | '\\')) => {
+                    return Err(Unclear("shells read a backslash differently"));
+                }
                 Some(char) => text.push(char),
                 None => return Err(Unclear("a quote is not closed")),
             }
         }
     }
 
-    /// Takes the rest of a text in double quotes, and says whether it is dynamic.
-    fn double_quoted(&mut self, text: &mut String) -> Result<bool, Unclear> {
-        let mut is_dynamic = false;
+    fn double_quoted(&mut self, text: &mut String) -> Result<(), Unclear> {
         loop {
             match self.rest.next() {
-                Some('"') => return Ok(is_dynamic),
+                Some('"') => return Ok(()),
                 Some('\\') => match self.rest.next() {
-                    Some('\n') => {}
-                    Some(char @ ('$' | '`' | '"' | '\\')) => text.push(char),
+                    Some(char @ ('$' | '"' | '\\')) => text.push(char),
+                    Some('`' | '\n') => {
+                        return Err(Unclear("shells read a backslash differently"));
+                    }
                     Some(char) => text.extend(['\\', char]),
                     None => return Err(Unclear("a quote is not closed")),
                 },
-                Some('$') => is_dynamic |= self.dollar(text, true)?,
-                Some('`') => {
-                    self.backticks()?;
-                    is_dynamic = true;
+                Some('$') => return Err(Unclear("it has a variable or a substitution")),
+                Some('`') => return Err(Unclear("it has a substitution")),
+                Some('!') if !matches!(self.rest.peek(), Some(' ' | '\t' | '\n' | '"')) => {
+                    return Err(Unclear("it may refer to an earlier command"));
                 }
-                Some(char) => {
-                    text.push(char);
-                    if char == '!' {
-                        self.check_history()?;
-                    }
-                }
+                Some(char) => text.push(char),
                 None => return Err(Unclear("a quote is not closed")),
             }
         }
     }
-
-    /// Takes what follows a `$`, and says whether it is dynamic.
-    fn dollar(&mut self, text: &mut String, in_quotes: bool) -> Result<bool, Unclear> {
-        match self.rest.peek().copied() {
-            Some('(') => {
-                self.rest.next();
-                if self.rest.peek() == Some(&'(') {
-                    return Err(Unclear("it has arithmetic"));
-                }
-                self.substitution()?;
-            }
-            Some('{') => {
-                self.rest.next();
-                self.braced_name()?;
-            }
-            Some('[') => return Err(Unclear("it has arithmetic")),
-            // A shell removes the continuation first, and may find a substitution.
-            Some('\\') if self.starts_with("\\\n") => {
-                return Err(Unclear("a line is continued in an odd place"));
-            }
-            Some('\'' | '"') if !in_quotes => return Err(Unclear("it has an odd kind of quotes")),
-            Some(char) if char.is_ascii_alphabetic() || char == '_' => {
-                skip_name(&mut self.rest);
-                // zsh takes a subscript, in which it evaluates.
-                if self.rest.peek() == Some(&'[') {
-                    return Err(Unclear("it has a subscript"));
-                }
-            }
-            Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9') => {
-                self.rest.next();
-            }
-            _ => {
-                text.push('$');
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Takes `NAME}`; anything more evaluates something.
-    fn braced_name(&mut self) -> Result<(), Unclear> {
-        let is_special =
-            self.rest.next_if(|char| matches!(char, '@' | '*' | '#' | '?' | '$' | '!')).is_some();
-        if !is_special {
-            skip_name(&mut self.rest);
-        }
-        match self.rest.next() {
-            Some('}') => Ok(()),
-            _ => Err(Unclear("it computes with a variable")),
-        }
-    }
-
-    /// Takes the rest of `$(...)`.
-    fn substitution(&mut self) -> Result<(), Unclear> {
-        self.deeper()?;
-        self.list(End::Paren)?;
-        self.depth -= 1;
-        Ok(())
-    }
-
-    /// Takes the rest of a substitution in backticks.
-    fn backticks(&mut self) -> Result<(), Unclear> {
-        let mut inner = String::new();
-        loop {
-            match self.rest.next() {
-                Some('`') => break,
-                Some('\\') => match self.rest.next() {
-                    // What is nested in it has backslashes of its own, and shells differ on quotes.
-                    Some('`' | '"' | '\\' | '$') | None => {
-                        return Err(Unclear("it has nested backticks"));
-                    }
-                    Some(char) => inner.extend(['\\', char]),
-                },
-                Some(char) => inner.push(char),
-                None => return Err(Unclear("a backtick is not closed")),
-            }
-        }
-        self.commands.extend(nested(&inner, self.depth)?);
-        Ok(())
-    }
 }
 
-/// Whether a text begins with `NAME=`, `NAME+=` or `NAME[`.
+/// Whether a text begins with digits and a redirection.
+fn ends_in_digits(mut text: Peekable<Chars<'_>>) -> bool {
+    while text.next_if(char::is_ascii_digit).is_some() {}
+    matches!(text.peek(), Some('<' | '>'))
+}
+
+/// Whether a text begins with `NAME=`.
 fn is_assignment(mut text: Peekable<Chars<'_>>) -> bool {
     if !text.next().is_some_and(|char| char.is_ascii_alphabetic() || char == '_') {
         return false;
     }
-    skip_name(&mut text);
-    match text.next() {
-        Some('=' | '[') => true,
-        Some('+') => text.next() == Some('='),
-        _ => false,
-    }
-}
-
-fn skip_name(text: &mut Peekable<Chars<'_>>) {
     while text.next_if(|char| char.is_ascii_alphanumeric() || *char == '_').is_some() {}
+    text.next() == Some('=')
 }

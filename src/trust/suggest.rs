@@ -5,34 +5,34 @@ use super::rule::{Decision, Rule};
 use super::rules::{Call, Verdict, decide};
 use super::shell::{Access, Unclear, Word};
 use crate::session::tool_call::ToolKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The most rules that are suggested for one call.
 const MAX_RULES: usize = 8;
 
-/// Returns rules that allow this call and calls like it: the same subcommand of a program with any arguments, the same files, the
-/// same tool.
+/// Returns the lines of rules that allow just this call, and after them, as comments, those that allow calls like it: the same
+/// subcommand of a program with any arguments.
 ///
 /// # Errors
 ///
 /// Fails if no rule allows it, with the reason as the end of a sentence.
-pub fn suggest(call: Call<'_>) -> Result<Vec<Rule>, String> {
-    let lines = match (call.kind, call.command) {
-        (ToolKind::Execute, Some(command)) => {
-            let line = CommandLine::parse(command)
-                .map_err(|Unclear(why)| format!("it is not clear what would run: {why}"))?;
-            of_command(&line, call)
-        }
+pub fn suggest(call: Call<'_>) -> Result<Vec<String>, String> {
+    let (lines, wider) = match (call.kind, call.commands) {
+        (_, [_, ..]) => of_commands(call)?,
         (
             ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Delete | ToolKind::Move,
             _,
         ) if !call.files.is_empty() => {
-            call.files.iter().filter_map(|file| of_file(call.kind, file, call.root)).collect()
+            let files = call.files.iter();
+            (files.filter_map(|file| of_file(call.kind, file, call.root)).collect(), Vec::new())
         }
-        (kind, _) => call.tool.and_then(of_tool).or_else(|| of_kind(kind)).into_iter().collect(),
+        (kind, _) => {
+            let line = call.tool.and_then(of_tool).or_else(|| of_kind(kind));
+            (line.into_iter().collect::<Vec<_>>(), Vec::new())
+        }
     };
     let mut rules: Vec<Rule> = Vec::new();
-    for line in lines {
+    for line in &lines {
         let rule =
             line.parse::<Rule>().map_err(|why| format!("there is no pattern for it: {why}"))?;
         if !rules.contains(&rule) {
@@ -42,60 +42,79 @@ pub fn suggest(call: Call<'_>) -> Result<Vec<Rule>, String> {
     if rules.len() > MAX_RULES {
         return Err("it takes more rules than are worth reading".to_owned());
     }
-    match decide(&rules, call) {
-        Verdict::Decided(Decision::Allow, _) => Ok(rules),
-        _ => Err("no rule can allow it".to_owned()),
+    if !matches!(decide(&rules, call), Verdict::Decided(Decision::Allow, _)) {
+        return Err("no rule can allow it".to_owned());
     }
+    let mut all: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    for line in wider {
+        let line = format!("# {line}");
+        if !all.contains(&line) {
+            all.push(line);
+        }
+    }
+    Ok(all)
 }
 
-fn of_command(line: &CommandLine, call: Call<'_>) -> Vec<String> {
-    let programs = line.programs.iter().map(|program| {
-        let words = words_of(program);
-        format!("allow execute {}", words.join(" "))
-    });
-    let files = line.files.iter().filter_map(|(access, word)| {
-        let kind = match access {
-            Access::Read => ToolKind::Read,
-            Access::Write => ToolKind::Edit,
-        };
-        let path = (call.real_path)(&call.cwd.join(word.literal()?))?;
-        of_file(kind, &path, call.root)
-    });
-    programs.chain(files.filter(|line| !line.contains("/dev/"))).collect()
+/// Returns the rules for command lines, and wider ones.
+fn of_commands(call: Call<'_>) -> Result<(Vec<String>, Vec<String>), String> {
+    let (mut exact, mut wider) = (Vec::new(), Vec::new());
+    for command in call.commands {
+        let line = CommandLine::parse(command)
+            .map_err(|Unclear(why)| format!("it is not clear what would run: {why}"))?;
+        // Whoever allows a program by all of its words allows what these words say to run.
+        for program in line.programs.iter().filter(|program| program.told_by.is_none()) {
+            exact.push(format!("allow execute {}", exact_words(program)?.join(" ")));
+            let wide = wide_words(program)?;
+            wider.extend(wide.map(|words| format!("allow execute {}", words.join(" "))));
+        }
+        for (access, word) in &line.files {
+            let kind = match access {
+                Access::Read => ToolKind::Read,
+                Access::Write => ToolKind::Edit,
+            };
+            let cwd = call.cwds.first().map_or(call.root, PathBuf::as_path);
+            let path = word.literal().and_then(|path| (call.real_path)(&cwd.join(path)));
+            let file = path.and_then(|path| of_file(kind, &path, call.root));
+            exact.extend(file.filter(|line| !line.contains("/dev/")));
+        }
+    }
+    Ok((exact, wider))
 }
 
-/// Returns the words of a pattern for a program: with any arguments if a subcommand follows, which says what it does; otherwise
-/// just these, since `python *` would allow anything.
-fn words_of(program: &Program) -> Vec<String> {
-    let assigned = program.assignments.iter().map(pattern);
-    let [name, rest @ ..] = &program.words[..] else { return assigned.collect() };
-    let is_subcommand = |word: &Word| {
-        let text = word.literal().unwrap_or_default();
-        text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
-    };
-    let name = pattern(name);
-    let arguments: Vec<String> = match rest {
-        [first, ..] if is_subcommand(first) => vec![pattern(first), "*".to_owned()],
-        rest => rest.iter().map(pattern).collect(),
-    };
-    assigned.chain([name]).chain(arguments).collect()
+/// Returns the words of a pattern for just this program with these arguments. File names that are known only when it runs may
+/// be any.
+fn exact_words(program: &Program) -> Result<Vec<String>, String> {
+    program.assignments.iter().chain(&program.words).map(pattern).collect()
 }
 
-/// Returns a pattern that matches just this word, or any if there is none.
-fn pattern(word: &Word) -> String {
-    let any = || "*".to_owned();
-    let Some(text) = word.literal() else { return any() };
+/// Returns the words of a pattern for a program with any arguments after its subcommand; `None` without one, since `python *`
+/// would allow anything.
+fn wide_words(program: &Program) -> Result<Option<Vec<String>>, String> {
+    let [name, first, ..] = &program.words[..] else { return Ok(None) };
+    let text = first.literal().unwrap_or_default();
+    let is_subcommand = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c));
+    if !is_subcommand {
+        return Ok(None);
+    }
+    let words = program.assignments.iter().chain([name, first]).map(pattern);
+    words.chain([Ok("*".to_owned())]).collect::<Result<Vec<_>, _>>().map(Some)
+}
+
+/// Returns a pattern that matches just this word.
+fn pattern(word: &Word) -> Result<String, String> {
+    let Some(text) = word.literal() else { return Ok("*".to_owned()) };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
+        return Ok(text.to_owned());
     }
-    // Blanks in a rule are not kept as they are.
-    let has_blanks = text.contains("  ") || text.contains(|c: char| c != ' ' && c.is_whitespace());
-    match ['\'', '"'].into_iter().find(|quote| !text.contains(*quote)) {
-        Some(quote) if !has_blanks && !text.is_empty() => format!("{quote}{text}{quote}"),
-        _ => any(),
+    if text.contains("  ") || text.contains(|c: char| c != ' ' && c.is_whitespace()) {
+        return Err("a rule cannot have such blanks".to_owned());
     }
+    if !text.contains('\'') {
+        return Ok(format!("'{text}'"));
+    }
+    Ok(text.split('\'').map(|part| format!("'{part}'")).collect::<Vec<_>>().join("\"'\""))
 }
 
 fn of_file(kind: ToolKind, file: &Path, root: &Path) -> Option<String> {
@@ -104,7 +123,8 @@ fn of_file(kind: ToolKind, file: &Path, root: &Path) -> Option<String> {
 }
 
 fn of_tool(name: &str) -> Option<String> {
-    (!name.is_empty()).then(|| format!("allow tool {}", pattern(&Word::Literal(name.to_owned()))))
+    let word = pattern(&Word::Literal(name.to_owned())).ok()?;
+    (!name.is_empty()).then(|| format!("allow tool {word}"))
 }
 
 fn of_kind(kind: ToolKind) -> Option<String> {
@@ -114,8 +134,7 @@ fn of_kind(kind: ToolKind) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::rules::plain_path;
-    use std::path::PathBuf;
+    use crate::session::paths::plain_path;
 
     fn suggested(
         kind: ToolKind,
@@ -129,31 +148,41 @@ mod tests {
             kind,
             tool,
             files: &files,
-            command,
+            commands: &command.map(str::to_owned).into_iter().collect::<Vec<_>>(),
             root: Path::new("/p"),
-            cwd: Path::new("/p"),
+            cwds: &[],
             real_path: &|path| Some(plain_path(path)),
         };
-        suggest(call).map(|rules| rules.iter().map(ToString::to_string).collect())
+        suggest(call)
     }
 
-    /// Holds (Permission requests): The rule suggested for a command allows its subcommand, or just this command if it has none.
+    /// Holds (Permission requests): The rule suggested for a command allows just this command; wider ones stand below it as comments.
     #[test]
-    fn a_command_is_allowed_by_its_subcommand() {
+    fn a_command_is_allowed_as_it_stands() {
         for (command, rules) in [
-            ("cargo test --lib", &["allow execute cargo test *"][..]),
+            (
+                "cargo test --lib",
+                &["allow execute cargo test --lib", "# allow execute cargo test *"][..],
+            ),
+            ("rm build", &["allow execute rm build", "# allow execute rm build *"]),
+            (
+                "ls | xargs rm",
+                &["allow execute ls", "allow execute xargs rm", "# allow execute xargs rm *"],
+            ),
+            ("find . -exec rm {} \\;", &["allow execute find . -exec rm '{}' ';'"]),
+            ("sh -c 'make x'", &["allow execute sh -c 'make x'"]),
             ("python x.py --all", &["allow execute python x.py --all"]),
             ("make", &["allow execute make"]),
             ("ls -la 'my files'", &["allow execute ls -la 'my files'"]),
-            ("echo '*' \"it's\" ''", &["allow execute echo '*' \"it's\" *"]),
-            ("CI=1 npm run lint", &["allow execute CI=1 npm run *"]),
+            ("echo '*' \"it's\" ''", &["allow execute echo '*' 'it'\"'\"'s' ''"]),
             (
-                "cd src && git status; git status",
-                &["allow execute cd src *", "allow execute git status *"],
+                "CI=1 npm run lint",
+                &["allow execute CI=1 npm run lint", "# allow execute CI=1 npm run *"],
             ),
+            ("ls *.rs", &["allow execute ls *"]),
             (
                 "cargo test 2>/dev/null >out.txt",
-                &["allow execute cargo test *", "allow edit out.txt"],
+                &["allow execute cargo test", "allow edit out.txt", "# allow execute cargo test *"],
             ),
         ] {
             let rules: Vec<String> = rules.iter().map(|rule| (*rule).to_owned()).collect();
@@ -165,7 +194,7 @@ mod tests {
         }
         for (command, why) in [
             ("for x in a; do make; done", "it is not clear what would run: "),
-            ("$EDITOR x", "there is no pattern for it: "),
+            ("echo 'a  b'", "a rule cannot have such blanks"),
         ] {
             let found = suggested(ToolKind::Execute, &[], Some(command), None).unwrap_err();
             assert!(found.starts_with(why), "{command}: {found}");

@@ -185,6 +185,7 @@ mod tests {
                     options,
                     decision,
                     by: DecidedBy::User,
+                    shown: None,
                 },
             );
         } else {

@@ -50,8 +50,9 @@ function M.arrived(payload)
   end
   local title = #payload.lines == 1 and "Rule" or "Rules"
   input.open(title, table.concat(payload.lines, "\n"), true, function(text)
+    -- Wider rules are suggested as comments.
     local lines = vim.tbl_filter(function(line)
-      return vim.trim(line) ~= ""
+      return line:match("^%s*[^%s#]") ~= nil
     end, vim.split(text, "\n", { plain = true }))
     if #lines > 0 then
       keep(payload, lines)

@@ -69,7 +69,7 @@ fn permission(params: &mut Fields, general: &mut u64) -> Result<PermissionReques
             json: serde_json::json!({"command": command, "cwd": cwd}).to_string(),
             command: Some(command),
             cwd,
-            fields: Vec::new(),
+            ..ToolInput::default()
         });
         if let Some(terminal) = subject.text("terminalId") {
             patch.content = Some(vec![ToolContent::Terminal(terminal.into())]);

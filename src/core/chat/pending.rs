@@ -5,6 +5,7 @@ use crate::core::messages::status::WaitingElicitation;
 use crate::session::elicitation::ElicitationKind;
 use crate::session::ids::{ElicitationId, ToolCallId};
 use crate::session::permission::{DecidedBy, PermissionOption};
+use std::path::PathBuf;
 
 /// An elicitation (ACP `elicitation/create`) the user has not answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +58,9 @@ pub(in crate::core) struct PendingPermission {
     pub by: DecidedBy,
     /// What it waits for.
     pub stage: PermissionStage,
+    /// The real paths of the files that the tool call names, in order, once rules have decided on it. Empty if they are not
+    /// known.
+    pub real_files: Vec<PathBuf>,
 }
 
 /// What a permission request waits for.

@@ -15,7 +15,7 @@ use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
 use crate::session::terminal::request::CreateTerminal;
-use crate::session::tool_call::{ToolCall, ToolKind};
+use crate::session::tool_call::ToolKind;
 use crate::session::update::Severity;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,8 @@ impl State {
                 // What is refused, some agents would write themselves.
                 let is_ours = matches!(request.by, Requester::Tool(_));
                 let is_asked = is_ours || !chat.info.quirks.writes_files_itself_too;
-                let is_allowed = chat.has_allowed_write(path, content);
+                let is_allowed =
+                    chat.incoming().allowed().any(|shown| shown.has_write(path, &file, content));
                 if is_asked && !is_allowed && *consent == Consent::NotNeeded {
                     *consent = Consent::Missing;
                 }
@@ -49,7 +50,7 @@ impl State {
             }
             Some(Effect::Query { .. }) => self.ask_about_reading(id, token, file),
             Some(Effect::Read { path, scope, .. }) => {
-                if chat.has_allowed_call_for(path) {
+                if chat.incoming().allowed().any(|shown| shown.names(path, &file)) {
                     scope.rules.asked.push((ToolKind::Read, file));
                     return self.effects.extend(request.file.clone());
                 }
@@ -189,47 +190,11 @@ impl State {
 }
 
 impl Chat {
-    /// Returns the open tool calls that the user, or a rule, has allowed.
-    fn allowed_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        let tools = self.incoming().tools();
-        let allowed =
-            tools.filter(|tool| tool.call.status.is_open() && tool.is_allowed_by_somebody());
-        allowed.map(|tool| &tool.call)
-    }
-
-    /// Returns those of them that name this file.
-    fn allowed_calls_for(&self, path: &Path) -> impl Iterator<Item = &ToolCall> {
-        let names = move |call: &&ToolCall| call.paths().any(|named| self.cwd.join(named) == path);
-        self.allowed_calls().filter(names)
-    }
-
-    fn has_allowed_call_for(&self, path: &Path) -> bool {
-        self.allowed_calls_for(path).next().is_some()
-    }
-
-    /// Whether a call is allowed that changes this file: where its change was shown, to this text.
-    fn has_allowed_write(&self, path: &Path, content: &str) -> bool {
-        self.allowed_calls_for(path).any(|call| {
-            let mut shown =
-                call.diffs().filter(|diff| self.cwd.join(&diff.path) == path).peekable();
-            match shown.peek() {
-                Some(_) => shown.any(|diff| diff.new == content),
-                None => matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move),
-            }
-        })
-    }
-
     /// Whether a call is allowed that runs this command as it is: in this folder, and with no variables, which are not shown.
     pub(super) fn has_allowed_command(&self, create: &CreateTerminal) -> bool {
-        let folder =
-            |cwd: Option<&Path>| cwd.map_or_else(|| self.cwd.clone(), |it| self.cwd.join(it));
-        let runs = |call: &ToolCall| {
-            call.input.as_ref().is_some_and(|input| {
-                input.command.as_deref() == Some(&create.line())
-                    && folder(input.cwd.as_deref().map(Path::new)) == folder(create.cwd.as_deref())
-            })
-        };
-        create.env.is_empty() && self.allowed_calls().any(runs)
+        let cwd = create.cwd.as_deref().map_or_else(|| self.cwd.clone(), |it| self.cwd.join(it));
+        let line = create.line();
+        create.env.is_empty() && self.incoming().allowed().any(|it| it.has_command(&line, &cwd))
     }
 }
 

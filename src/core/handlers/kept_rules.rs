@@ -11,11 +11,11 @@ use crate::core::messages::rules::{
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
+use crate::session::paths::plain_path;
 use crate::trust::kept::{
     self, Extent, KeptRule, KeptRules, RulesChange, RulesFailure, without_allowing,
 };
 use crate::trust::rule::Rule;
-use crate::trust::rules::plain_path;
 use crate::trust::suggest::suggest;
 use std::path::Path;
 
@@ -83,8 +83,7 @@ impl State {
         let Some(case) = chat.case(&waiting) else { return };
         let call = case.call(&|path| Some(plain_path(path)));
         match suggest(call) {
-            Ok(rules) => {
-                let lines = rules.iter().map(ToString::to_string).collect();
+            Ok(lines) => {
                 let cwd = chat.project().to_owned();
                 let suggestion = RuleSuggestion { chat: id, request, cwd, lines };
                 self.after_draw.push(EditorMessage::RuleSuggestion(suggestion));

@@ -16,6 +16,7 @@ use crate::session::permission::{
     DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
 };
 use crate::session::prompt::Prompt;
+use crate::session::shown::Shown;
 use crate::session::tool_call::{ToolCall, ToolKind};
 use std::path::Component;
 
@@ -44,6 +45,7 @@ impl State {
             options: options.clone(),
             decision,
             by: DecidedBy::User,
+            shown: None,
         };
         let before = chat.call_awaiting_permission(&tool_call);
         let named = chat.paths_of_call(&tool_call);
@@ -63,6 +65,7 @@ impl State {
             revision: 0,
             by: DecidedBy::User,
             stage: chat.first_stage(),
+            real_files: Vec::new(),
         });
         self.preload(id, &tool_call, &named);
         self.tell_permission_asked(id, number, title.unwrap_or_default());
@@ -205,6 +208,7 @@ impl State {
         };
         let by = waiting.by.clone();
         chat.incoming_mut().decide(&waiting.tool_call, waiting.id, decision, by);
+        chat.keep_shown(waiting);
         chat.redraw.tool_calls.insert(waiting.tool_call.clone());
         let option = match &outcome {
             Outcome::Selected(option) => Some(option),
@@ -302,8 +306,18 @@ impl Chat {
         {
             waiting.revision += 1;
             waiting.stage = stage;
+            waiting.real_files.clear();
         }
         self.redraw.status = true;
+    }
+
+    /// Keeps what a request has shown if it was just allowed.
+    fn keep_shown(&mut self, waiting: &PendingPermission) {
+        let entry = self.incoming().find_tool(&waiting.tool_call).filter(|tool| tool.is_allowed());
+        let shown = entry.map(|tool| Shown::of(&tool.call, &self.cwd, &waiting.real_files));
+        if let Some(shown) = shown {
+            self.incoming_mut().keep_shown(&waiting.tool_call, shown);
+        }
     }
 
     /// Whether an "always" answer about one call also answers the other. Commands must be identical. Reads and edits
@@ -332,7 +346,9 @@ impl Chat {
 
 /// Returns the parts of a tool call that the user decides about.
 fn decision_inputs(call: &ToolCall) -> impl PartialEq {
-    let input = call.input.as_ref().map(|input| (&input.command, &input.cwd, &input.json));
-    let diffs: Vec<_> = call.diffs().collect();
-    (&call.title, &call.name, call.kind, input, &call.locations, diffs)
+    let input = call.input.as_ref().map(|input| {
+        (&input.command, &input.cwd, &input.other_commands, &input.other_cwds, &input.json)
+    });
+    let (diffs, paths): (Vec<_>, Vec<_>) = (call.diffs().collect(), call.paths().collect());
+    (&call.title, &call.name, call.kind, input, &call.locations, diffs, paths)
 }

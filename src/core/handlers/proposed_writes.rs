@@ -58,7 +58,7 @@ impl Chat {
             let given = Consent::Edited { sent: content, proposed: Arc::new(new), note };
             return (edited.content(), Some(old.content()), given);
         }
-        let allowed = self.incoming().allowed_old_text(path, &content);
+        let allowed = self.incoming().allowed().find_map(|shown| shown.old_text(path, &content));
         let (is_allowed, base) = (allowed.is_some(), allowed.flatten().map(str::to_owned));
         let given = match self.access.policy.review {
             ReviewMode::Before if is_allowed => Consent::Given,
@@ -294,6 +294,7 @@ impl State {
             options: vec![option],
             decision,
             by: DecidedBy::User,
+            shown: None,
         };
         chat.incoming_mut().note_decision(&call, decided);
         chat.redraw.tool_calls.insert(call);

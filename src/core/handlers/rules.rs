@@ -9,13 +9,14 @@ use crate::core::messages::judgement::{Case, Judgement, RequestVersion};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::entry::Note;
+use crate::session::paths::{is_readable_otherwise, plain_path};
 use crate::session::permission::{DecidedBy, OptionKind};
-use crate::session::tool_call::ToolKind;
+use crate::session::tool_call::{ToolInput, ToolKind};
 use crate::session::update::Severity;
 use crate::trust::rule::Decision;
-use crate::trust::rules::{self, Call, Restriction, plain_path};
+use crate::trust::rules::{self, Call, Restriction};
 use crate::trust::shell::Unclear;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl State {
@@ -38,6 +39,7 @@ impl State {
             // The rules are deciding on what it is now, or as they are now.
             return;
         }
+        waiting.real_files = how.real_files;
         // A rule that denies a file may be about one that is not kept.
         let call =
             self.chats.get(&id).and_then(|chat| chat.incoming().find_tool(&waiting.tool_call));
@@ -60,7 +62,10 @@ impl State {
         let all = chat.awaiting_user.permissions.iter_mut();
         let is_for_user = how.decision == Decision::Ask && !how.by.is_empty();
         let stage = if is_for_user { PermissionStage::User } else { PermissionStage::Provider };
-        all.filter(|it| it.id == waiting.id).for_each(|it| it.stage = stage);
+        all.filter(|it| it.id == waiting.id).for_each(|it| {
+            it.stage = stage;
+            it.real_files.clone_from(&waiting.real_files);
+        });
         let why = how
             .unclear
             .map(|why| format!("No rule decides: it is not clear what would run, since {why}."));
@@ -117,12 +122,16 @@ impl Chat {
         cases
     }
 
+    /// Returns a path that an agent has written, which some send relative to the session's working directory. One that it
+    /// may take for something else stays as it is.
+    pub(in crate::core) fn whole_path(&self, path: &Path) -> PathBuf {
+        if is_readable_otherwise(path) { path.to_owned() } else { self.cwd.join(path) }
+    }
+
     pub(super) fn case(&self, waiting: &PendingPermission) -> Option<Case> {
         let request = waiting.id;
         let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
-        let input = call.input.as_ref();
-        let command = input.and_then(|input| input.command.clone());
-        let cwd = input.and_then(|input| input.cwd.as_ref());
+        let cwds = call.input.iter().flat_map(ToolInput::cwds);
         Some(Case {
             version: RequestVersion {
                 chat: self.id,
@@ -133,11 +142,10 @@ impl Chat {
             agent: self.name().to_owned(),
             kind: call.kind,
             tool: call.name.clone(),
-            // Some agents send paths relative to the session's working directory.
-            files: call.paths().map(|path| self.cwd.join(path)).collect(),
-            command,
+            files: call.paths().map(|path| self.whole_path(path)).collect(),
+            commands: call.commands().cloned().collect(),
             root: self.cwd.clone(),
-            cwd: cwd.map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd)),
+            cwds: cwds.map(|cwd| self.whole_path(Path::new(cwd))).collect(),
             rules: Arc::clone(&self.access.rules),
         })
     }
@@ -149,9 +157,9 @@ impl Chat {
             kind: ToolKind::Execute,
             tool: None,
             files: &[],
-            command: Some(line),
+            commands: &[line.to_owned()],
             root: &self.cwd,
-            cwd,
+            cwds: &[cwd.to_owned()],
             // Links are not followed here, where no disk is used. What is redirected by one is not noticed.
             real_path: &|path| Some(plain_path(path)),
         };

@@ -32,14 +32,15 @@ pub struct Case {
     pub kind: ToolKind,
     /// The name of the tool, if the agent tells it.
     pub tool: Option<String>,
-    /// The absolute paths of the files that the call names, as the agent wrote them.
+    /// The paths of the files that the call names, as the agent wrote them. They are absolute but for those whose beginning is
+    /// the agent's to read: see [`crate::session::paths::is_readable_otherwise`].
     pub files: Vec<PathBuf>,
-    /// The command line.
-    pub command: Option<String>,
+    /// The command lines that it may run.
+    pub commands: Vec<String>,
     /// The working directory of the session.
     pub root: PathBuf,
-    /// The folder that the command runs in.
-    pub cwd: PathBuf,
+    /// The folders that they may run in; that of the session if there are none.
+    pub cwds: Vec<PathBuf>,
     /// The rules.
     pub rules: Arc<[Rule]>,
 }
@@ -52,9 +53,9 @@ impl Case {
             kind: self.kind,
             tool: self.tool.as_deref(),
             files: &self.files,
-            command: self.command.as_deref(),
+            commands: &self.commands,
             root: &self.root,
-            cwd: &self.cwd,
+            cwds: &self.cwds,
             real_path,
         }
     }
@@ -69,4 +70,6 @@ pub struct Judgement {
     pub by: Vec<String>,
     /// Why the rules cannot decide on a command: what it runs cannot be known.
     pub unclear: Option<Unclear>,
+    /// The real paths of [`Case::files`] at that moment; empty if they are not known.
+    pub real_files: Vec<PathBuf>,
 }

@@ -91,12 +91,13 @@ pub struct WaitingPermission {
     pub kind: &'static str,
     /// The kind of tool.
     pub tool_kind: ToolKind,
-    /// The absolute paths of the files that the tool call names, as the agent wrote them.
+    /// The paths of the files that the tool call names, as the agent wrote them: absolute, but for those that are
+    /// [`readable otherwise`](crate::session::paths::is_readable_otherwise).
     pub files: Vec<PathBuf>,
-    /// The complete command, if it runs one.
-    pub command: Option<String>,
-    /// The folder that the command runs in, if the agent names one.
-    pub command_cwd: Option<PathBuf>,
+    /// The complete commands that it may run; more than one if the agent does not say which.
+    pub commands: Vec<String>,
+    /// The folders that they may run in, as the agent wrote them; none if it names none.
+    pub command_cwds: Vec<PathBuf>,
     /// Everything the user has to decide about, in several lines.
     pub asks: String,
     /// Incremented whenever what the user has to decide about changes.

@@ -245,7 +245,10 @@ impl World {
         if !self.cases.is_empty() {
             let version = self.cases.remove(0).version;
             let by = by.iter().map(|rule| (*rule).to_owned()).collect();
-            self.handle(Event::Judged(version, Judgement { decision, by, unclear: None }));
+            self.handle(Event::Judged(
+                version,
+                Judgement { decision, by, unclear: None, real_files: Vec::new() },
+            ));
         }
     }
 

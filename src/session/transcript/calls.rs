@@ -5,6 +5,7 @@ use super::Transcript;
 use crate::session::entry::{Decision, Entry, PermissionEntry, ToolEntry};
 use crate::session::ids::ToolCallId;
 use crate::session::permission::DecidedBy;
+use crate::session::shown::Shown;
 use crate::session::tool_call::{ToolCallPatch, ToolStatus};
 
 impl Transcript {
@@ -73,6 +74,25 @@ impl Transcript {
         }
     }
 
+    /// Keeps what a request that was just allowed has shown, for as long as its call is open.
+    pub fn keep_shown(&mut self, id: &ToolCallId, shown: Shown) {
+        let index = self.tool_index(id);
+        let tool = self.tool_at(index);
+        if tool.is_allowed()
+            && tool.call.status.is_open()
+            && let Some(asked) = &mut tool.asked
+        {
+            asked.shown = Some(Box::new(shown));
+        }
+    }
+
+    /// Returns what the open calls have shown that the user, or what they have set up, has allowed; the newest first.
+    pub fn allowed(&self) -> impl Iterator<Item = &Shown> {
+        let open = self.tools().rev().filter(|tool| tool.call.status.is_open());
+        let allowed = open.filter(|tool| tool.is_allowed_by_somebody());
+        allowed.filter_map(|tool| tool.asked.as_ref()?.shown.as_deref())
+    }
+
     /// Notes why no rule decides on a request; `None` if there is no more to say than that.
     pub fn leave_undecided(&mut self, id: &ToolCallId, request: u64, why: Option<String>) {
         let index = self.tool_index(id);
@@ -136,6 +156,7 @@ mod tests {
             options: Vec::new(),
             decision: Decision::Waiting,
             by: DecidedBy::User,
+            shown: None,
         }
     }
 

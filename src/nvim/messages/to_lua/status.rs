@@ -235,7 +235,7 @@ impl From<status::WaitingPermission> for WaitingPermission {
             kind: Word::new(it.kind),
             tool: it.tool_kind.into(),
             paths: each(it.files, |path| FilePath::new(&path)),
-            command: it.command.map(Prose::new),
+            command: it.commands.into_iter().next().map(Prose::new),
             asks: Prose::new(it.asks),
             revision: it.revision,
             options: each(it.options, Into::into),

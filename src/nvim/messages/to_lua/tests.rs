@@ -58,8 +58,8 @@ fn waiting_permission() -> WaitingPermission {
         kind: "edit",
         tool_kind: ToolKind::Edit,
         files: Vec::new(),
-        command: Some(hostile_text()),
-        command_cwd: None,
+        commands: vec![hostile_text()],
+        command_cwds: Vec::new(),
         asks: hostile_text(),
         revision: 3,
         options: vec![PermissionOption {

@@ -191,7 +191,7 @@ impl Permission {
             tool_call: Handle::new(asked.tool_call),
             title: Label::new(asked.title),
             kind: Some(asked.tool_kind.into()),
-            command: asked.command.map(Prose::new),
+            command: asked.commands.into_iter().next().map(Prose::new),
             paths: Some(each(asked.files, |path| FilePath::new(&path))),
             options: Some(each(asked.options, Into::into)),
             chosen: None,
