@@ -362,6 +362,7 @@ mod confinement;
 mod connections;
 mod disk;
 mod elicitations;
+mod exchange;
 mod in_place;
 mod kept_rules;
 mod panics;
