@@ -135,3 +135,42 @@ fn the_backend_says_what_it_is_in_a_terminal() {
     assert!(shown.contains("--help") && shown.contains("exit 2"), "{shown}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("rat-nvim: ")).count(), 2, "{shown}");
 }
+
+/// A request that shows `command` and offers these options.
+const PERMIT: &str = r#"
+def about(command, *kinds):
+    call = {"toolCallId": "c", "title": command, "kind": "execute", "rawInput": {"command": command}}
+    options = [{"optionId": key, "name": key, "kind": key} for key in kinds]
+    return {"toolCall": call, "options": options}
+"#;
+
+/// Holds (Scripts): Where only a lasting answer is offered, the question says so, and yes gives it.
+#[test]
+fn a_lasting_answer_can_be_given() {
+    let desk = Desk::new(&format!(
+        "{PERMIT}\nsay(str(ask('session/request_permission', **about('ls', 'allow_always', 'reject_once'))['result']))\nend(message)"
+    ));
+    let question = "Allow it from now on? [y/N] ";
+    let shown = in_terminal(&desk, &["go"], &[[question, "y\n"]]);
+    assert!(shown.contains("'optionId': 'allow_always'") && shown.contains("exit 0"), "{shown}");
+}
+
+/// Holds (Scripts): A yes to a request that has changed meanwhile does not count: the user is asked about what it is now.
+#[test]
+fn a_yes_to_what_was_asked_before_does_not_count() {
+    let script = format!(
+        "{PERMIT}\nimport os\n\
+        params = about('ls', 'allow_once', 'reject_once')\n\
+        params['sessionId'] = 's'\n\
+        send({{'jsonrpc': '2.0', 'id': 'p', 'method': 'session/request_permission', 'params': params}})\n\
+        call = about('touch X')['toolCall']\n\
+        call['sessionUpdate'] = 'tool_call_update'\n\
+        send({{'jsonrpc': '2.0', 'method': 'session/update', 'params': {{'sessionId': 's', 'update': call}}}})\n\
+        say(str(hear()['result']))\n\
+        end(message)"
+    );
+    let desk = Desk::new(&script);
+    let shown = in_terminal(&desk, &["go"], &[[QUESTION, "y\n"], [QUESTION, "n\n"]]);
+    assert!(shown.contains("touch X"), "{shown}");
+    assert!(shown.contains("reject_once") && shown.contains("exit 0"), "{shown}");
+}

@@ -219,3 +219,69 @@ fn what_is_denied_holds_for_files_and_commands_through_neovim() {
     assert_eq!(denied.len(), 5, "each once: {denied:?}");
     assert_eq!(std::fs::read_to_string(chat.path("a.txt")).unwrap(), "two\n");
 }
+
+/// Checks that the rules decide so.
+fn is_decided(chat: &mut Chat, call: Json, option: &str) {
+    let pending = ask(chat, call.clone());
+    assert_eq!(chat.answer(pending), selected(option), "{call}");
+}
+
+/// Holds (Permission requests): A request that has a command is judged by that, whatever kind it calls itself, and by each field that may be the command or its folder.
+#[test]
+fn a_command_is_judged_as_one_whatever_it_calls_itself() {
+    let mut chat = with_rules(&[
+        "allow search",
+        "allow read",
+        "allow think",
+        "allow edit",
+        "allow execute ls *",
+        "deny execute find *",
+    ]);
+    let call = |id: &str, kind: &str, input: Json| {
+        json!({"toolCallId": id, "title": id, "kind": kind, "status": "pending", "rawInput": input,
+            "locations": [{"path": "a.txt"}]})
+    };
+    for kind in ["search", "read", "think", "edit", "other"] {
+        let find = json!({"command": "find . -name a.txt -exec ./evil x {} +"});
+        is_decided(&mut chat, call(&format!("find as {kind}"), kind, find), "no");
+        let evil = call(&format!("evil as {kind}"), kind, json!({"command": "./evil"}));
+        is_asked(&mut chat, evil);
+    }
+    is_decided(&mut chat, call("ls", "search", json!({"command": "ls -la"})), "yes");
+    for (id, input) in [
+        ("two fields", json!({"command": "ls", "cmd": "./evil"})),
+        ("the other way", json!({"cmd": "ls", "command": "./evil"})),
+        ("a list", json!({"command": "ls", "commands": ["./evil now"]})),
+        ("directory", json!({"command": "ls", "directory": "/"})),
+        ("dir_path", json!({"command": "ls", "dir_path": "/tmp"})),
+        ("two folders", json!({"command": "ls", "cwd": ".", "workdir": "/"})),
+        ("home", json!({"command": "ls", "cwd": "~"})),
+    ] {
+        is_asked(&mut chat, call(id, "execute", input));
+    }
+}
+
+/// Holds (Permission requests): A command that the agent does not tell is not allowed where rules tell commands apart.
+#[test]
+fn a_command_that_is_not_told_is_asked_about() {
+    let mut chat = with_rules(&["allow execute", "deny execute rm *"]);
+    is_asked(
+        &mut chat,
+        json!({"toolCallId": "x", "title": "ls", "kind": "execute", "status": "pending"}),
+    );
+    is_decided(&mut chat, run("y", "ls"), "yes");
+}
+
+/// Holds (Permission requests): A path that an agent may take for one elsewhere, such as `~/x`, is not allowed as one of the project.
+#[test]
+fn a_path_that_has_two_meanings_is_asked_about() {
+    let mut chat = with_rules(&["allow edit", "allow read"]);
+    is_decided(&mut chat, edit("plain", "a.txt"), "yes");
+    is_decided(&mut chat, edit("within", "a~b/$c"), "yes");
+    for path in ["~/x.txt", "~", "~root/x", "$HOME/x", "file:///etc/hosts", "%USERPROFILE%/x"] {
+        is_asked(&mut chat, edit(path, path));
+    }
+    let diff = json!({"toolCallId": "d", "title": "Edit", "kind": "edit", "status": "pending",
+        "content": [{"type": "diff", "path": "~/x.txt", "newText": "x"}]});
+    is_asked(&mut chat, diff);
+}

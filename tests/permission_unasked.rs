@@ -3,6 +3,8 @@
 use crate::support::{Chat, Pending, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
 fn with_permission(options: Json) -> Chat {
     let mut chat = Chat::builder()
@@ -163,11 +165,13 @@ fn ask(chat: &mut Chat, call: &Json) -> Pending {
 fn asks(chat: &mut Chat, call: &Json, command: &str) {
     let pending = ask(chat, call);
     chat.nvim.poll_screen(call["title"].as_str().unwrap());
+    chat.nvim.poll("the request", |nvim| nvim.waiting() == 1);
     // Once the rules have left it to the user.
     chat.nvim.poll_screen("<CR> choose");
     chat.nvim.let_time_pass();
     chat.nvim.command(command);
     chat.answer(pending);
+    chat.nvim.poll("no request", |nvim| nvim.waiting() == 0);
 }
 
 /// Holds (Permission requests): What the user has allowed as a tool call is not asked about again when it is done through Neovim.
@@ -235,4 +239,53 @@ fn defaults_are_for_single_kinds() {
     let mut wrong = with_permission(json!({"default": {"exec": "deny"}}));
     let told = "permission.default.exec: there is no kind \"exec\"";
     wrong.nvim.poll(told, |nvim| nvim.messages().contains(told));
+}
+
+/// Holds (Permission requests): What was allowed is not exchanged afterwards: a command, a file, a text or where a path leads that is no longer what the card showed is asked about again.
+#[test]
+fn what_is_exchanged_after_the_answer_is_asked_about_again() {
+    let mut chat = with_permission(json!({"mode": "ask"}));
+    for name in ["b.txt", "secret.txt"] {
+        fs::write(chat.path(name), "one\n").unwrap();
+    }
+    symlink("b.txt", chat.path("link")).unwrap();
+    let (b, secret) = (chat.path("b.txt"), chat.path("secret.txt"));
+    let rejected = |chat: &mut Chat, pending: Pending, title: &str| {
+        poll_question(chat, title);
+        chat.nvim.command("RatDeny");
+        error(chat, pending);
+    };
+    let run = call("the list", "execute", json!({"rawInput": {"command": "ls"}}));
+    asks(&mut chat, &run, "RatAllow");
+    chat.tool_call_update(json!({"toolCallId": "the list", "rawInput": {"command": "touch X"}}));
+    let pending = create(&mut chat, "touch X");
+    rejected(&mut chat, pending, "wants to run touch X");
+    let look = call("the text", "read", json!({"locations": [{"path": b}]}));
+    asks(&mut chat, &look, "RatAllow");
+    chat.tool_call_update(json!({"toolCallId": "the text", "locations": [{"path": secret}]}));
+    let pending = read(&mut chat, "secret.txt");
+    poll_question(&mut chat, "wants to read secret.txt");
+    chat.nvim.input("2<CR>");
+    error(&mut chat, pending);
+    let diff = |text: &str, path: &Path| json!([{"type": "diff", "path": path, "oldText": "one\n", "newText": text}]);
+    for (id, shown) in [
+        ("edit it", b.clone()),
+        ("by its parent", chat.path("src/../b.txt")),
+        ("by a link", chat.path("link")),
+    ] {
+        let fields = json!({"locations": [{"path": b}], "content": diff("two\n", &shown)});
+        asks(&mut chat, &call(id, "edit", fields), "RatAllow");
+        chat.tool_call_update(json!({"toolCallId": id, "content": diff("evil\n", &b)}));
+        let pending = write(&mut chat, "b.txt", "evil\n");
+        rejected(&mut chat, pending, "wants to change b.txt");
+        chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));
+    }
+    assert_eq!(fs::read_to_string(&b).unwrap(), "one\n");
+    // A link that leads elsewhere since then is another file.
+    let fields = json!({"locations": [{"path": chat.path("link")}]});
+    asks(&mut chat, &call("where it led", "read", fields), "RatAllow");
+    fs::remove_file(chat.path("link")).unwrap();
+    symlink("secret.txt", chat.path("link")).unwrap();
+    let pending = read(&mut chat, "link");
+    assert!(error(&mut chat, pending).contains("secret.txt"), "it is the file that was refused");
 }

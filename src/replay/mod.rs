@@ -62,3 +62,20 @@ pub fn play(
     let _ = Player::new(&recording, input, output).run();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+
+    /// Holds (Traffic): What is no file is not played: a FIFO, a device, a folder.
+    #[test]
+    fn what_may_have_no_end_is_not_read() {
+        let fifo = std::env::temp_dir().join(format!("rat-replay-{}", std::process::id()));
+        nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        for path in [fifo.as_path(), Path::new("/dev/zero"), Path::new("/")] {
+            assert_eq!(read(path), Err("is not a file".to_owned()), "{}", path.display());
+        }
+        std::fs::remove_file(fifo).unwrap();
+    }
+}

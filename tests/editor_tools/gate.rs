@@ -248,3 +248,43 @@ fn rules_about_tools_hold() {
     assert!(mcp.expect_told(call).is_error);
     assert_eq!(disk(&chat, "secret/b.txt"), TEXT);
 }
+
+/// Holds (Editor tools): A request is taken for one of a tool of the editor's only if nothing about it is something else.
+#[test]
+fn a_request_that_is_only_named_like_a_tool_is_asked_about() {
+    let (mut chat, _mcp) = chat_with_tools(&[("a.txt", TEXT)]);
+    let options = json!([
+        {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+        {"optionId": "no", "name": "No", "kind": "reject_once"},
+    ]);
+    let title = "rat_read_buffer";
+    let plain = json!({"toolCallId": "plain", "title": title, "kind": "other", "rawInput": {"file_path": "a.txt"}});
+    let pending =
+        chat.ask("session/request_permission", json!({"toolCall": plain, "options": options}));
+    assert_eq!(
+        chat.answer(pending)["outcome"]["optionId"],
+        "yes",
+        "ours is asked about when it is called"
+    );
+    let diff = json!([{"type": "diff", "path": chat.path("a.txt"), "newText": "x"}]);
+    for (id, more) in [
+        ("diff", json!({"kind": "other", "content": diff})),
+        ("edit", json!({"kind": "edit"})),
+        ("fetch", json!({"kind": "fetch"})),
+        ("command", json!({"kind": "other", "rawInput": {"cmd": "./evil"}})),
+        (
+            "arguments",
+            json!({"kind": "think", "rawInput": {"prompt": "delete all", "subagent": "x"}}),
+        ),
+    ] {
+        let mut call = json!({"toolCallId": id, "title": title});
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let pending =
+            chat.ask("session/request_permission", json!({"toolCall": call, "options": options}));
+        chat.nvim.poll(id, |nvim| nvim.waiting() == 1);
+        assert!(!chat.agent.is_answered(pending), "{id}");
+        answer_card(&mut chat, "RatDeny");
+        assert_eq!(chat.answer(pending)["outcome"]["optionId"], "no", "{id}");
+        chat.nvim.poll("no card", |nvim| nvim.waiting() == 0);
+    }
+}
