@@ -3,8 +3,8 @@
 use crate::exec::Desk;
 use std::process::Command;
 
-/// Runs a command in a terminal of its own: passes each of the answers when a line ends with the question before it, and
-/// prints what is on the screen and the exit code.
+/// Runs a command in a terminal of its own: passes each of the answers when a line ends with the question before it and there is
+/// no file `hold`, and prints what is on the screen and the exit code.
 const IN_TERMINAL: &str = r#"
 import json, os, pty, select, sys
 command, answers = json.loads(sys.argv[1])
@@ -25,6 +25,9 @@ while True:
         break
     seen += more
     if answers and seen.endswith(answers[0][0].encode()):
+        open("asked", "w").close()
+        while os.path.exists("hold"):
+            pass
         os.write(terminal, answers.pop(0)[1].encode())
         open("typed", "w").close()
 print(seen.decode().replace("\r\n", "\n"))
@@ -158,19 +161,25 @@ fn a_lasting_answer_can_be_given() {
 /// Holds (Scripts): A yes to a request that has changed meanwhile does not count: the user is asked about what it is now.
 #[test]
 fn a_yes_to_what_was_asked_before_does_not_count() {
-    let script = format!(
-        "{PERMIT}\nimport os\n\
-        params = about('ls', 'allow_once', 'reject_once')\n\
-        params['sessionId'] = 's'\n\
-        send({{'jsonrpc': '2.0', 'id': 'p', 'method': 'session/request_permission', 'params': params}})\n\
-        call = about('touch X')['toolCall']\n\
-        call['sessionUpdate'] = 'tool_call_update'\n\
-        send({{'jsonrpc': '2.0', 'method': 'session/update', 'params': {{'sessionId': 's', 'update': call}}}})\n\
-        say(str(hear()['result']))\n\
-        end(message)"
-    );
+    let script = r"
+import os
+open('hold', 'w').close()
+params = about('ls', 'allow_once', 'reject_once')
+params['sessionId'] = 's'
+send({'jsonrpc': '2.0', 'id': 'p', 'method': 'session/request_permission', 'params': params})
+while not os.path.exists('asked'):
+    pass
+call = about('touch X')['toolCall']
+call['sessionUpdate'] = 'tool_call_update'
+send({'jsonrpc': '2.0', 'method': 'session/update', 'params': {'sessionId': 's', 'update': call}})
+ask('fs/read_text_file', path='/no/such/file')
+os.remove('hold')
+say(str(hear()['result']))
+end(message)";
+    let script = format!("{PERMIT}{script}");
     let desk = Desk::new(&script);
     let shown = in_terminal(&desk, &["go"], &[[QUESTION, "y\n"], [QUESTION, "n\n"]]);
-    assert!(shown.contains("touch X"), "{shown}");
+    assert!(shown.contains("z asks: ls.") && shown.contains("z asks: touch X."), "{shown}");
+    assert!(shown.contains("has changed since you were asked"), "{shown}");
     assert!(shown.contains("reject_once") && shown.contains("exit 0"), "{shown}");
 }
