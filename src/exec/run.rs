@@ -366,12 +366,15 @@ impl Run {
 
     fn status_changed(&mut self, status: ChatStatus) -> Option<End> {
         for waiting in status.permissions {
-            match self.decided.insert(waiting.id, waiting.revision) {
-                None => self.decide(waiting),
-                Some(seen) if seen == waiting.revision => {}
-                Some(_) if self.questions.are_about(waiting.id) => self.questions.changed(waiting),
-                // It changed while it was answered.
-                Some(_) => self.decide(waiting),
+            let seen = self.decided.insert(waiting.id, waiting.revision);
+            if seen == Some(waiting.revision) {
+                continue;
+            }
+            if self.questions.are_about(waiting.id) {
+                self.questions.changed(waiting);
+            } else {
+                // It is new, or has changed while it was answered.
+                self.decide(waiting);
             }
         }
         self.session = status.session;

@@ -114,8 +114,7 @@ pub fn decide<'a>(rules: &'a [Rule], call: Call<'_>) -> Verdict<'a> {
     };
     let by_kind = match (call.commands, by_kind) {
         ([], by_kind) => by_kind,
-        (_, Verdict::Decided(Decision::Allow, _)) => judge.by_commands(),
-        (_, by_kind) if by_kind == Verdict::Open => judge.by_commands(),
+        (_, Verdict::Open | Verdict::Decided(Decision::Allow, _)) => judge.by_commands(),
         (_, by_kind) => judge.by_commands().stricter(by_kind),
     };
     let verdict = match (by_tool, by_kind) {

@@ -264,10 +264,10 @@ impl Parser<'_> {
         if self.take(">&") {
             let is_descriptor = self.rest.next_if(|char| matches!(char, '1' | '2')).is_some();
             let is_end = matches!(self.rest.peek(), None | Some(' ' | '\t' | '\n' | ';' | '|'));
-            return match is_descriptor && is_end {
-                true => Ok(()),
-                false => Err(Unclear("shells read a redirection differently")),
-            };
+            if !is_descriptor || !is_end {
+                return Err(Unclear("shells read a redirection differently"));
+            }
+            return Ok(());
         }
         let access = if self.take(">>") || self.take(">") {
             Access::Write

@@ -93,7 +93,9 @@ impl Ground {
             found.iter().find(|path| path.exists()).into_iter().for_each(|path| link(name, path));
         }
         let nothing = found_program("true").expect("there is a true");
-        ALLOWED.iter().for_each(|name| link(name, &nothing));
+        for name in ALLOWED {
+            link(name, &nothing);
+        }
         for name in STUBS {
             let text = format!("#!/bin/sh\necho '{name}' >> '{}'\n", ran.display());
             let stub = folder.file(&format!("bin/{name}"), &text);
@@ -188,7 +190,7 @@ fn fish_script(lines: &[String]) -> String {
     all + "echo > done\n"
 }
 
-fn call<'a>(commands: &'a [String]) -> Call<'a> {
+fn call(commands: &[String]) -> Call<'_> {
     Call {
         agent: "fake",
         kind: ToolKind::Execute,
@@ -235,7 +237,7 @@ fn what_rules_allow_does_nothing_else_in_any_shell() {
         STUBS.iter().filter_map(|name| format!("deny execute {name} *").parse::<Rule>().ok()),
     );
     let mut dice = Dice::new(seed);
-    let (mut seen, mut lines, mut others) = (HashSet::new(), Vec::new(), Vec::new());
+    let (mut known, mut lines, mut others) = (HashSet::new(), Vec::new(), Vec::new());
     let (mut all, mut wrong) = (0, Vec::new());
     let fixed = FOUND.iter().chain(LINES).map(|line| (*line).to_owned());
     let mut fixed: Vec<String> = fixed.collect();
@@ -245,7 +247,7 @@ fn what_rules_allow_does_nothing_else_in_any_shell() {
         let runs = is_allowed(&allowing, &line);
         // What an agent runs through us without asking.
         let is_left_to_it = || restriction(&denying, call(&commands)).is_none();
-        if (runs || is_left_to_it()) && seen.insert(line.clone()) {
+        if (runs || is_left_to_it()) && known.insert(line.clone()) {
             if runs { &mut lines } else { &mut others }.push(line);
         }
         for (lines, may_write) in [(&mut lines, false), (&mut others, true)] {

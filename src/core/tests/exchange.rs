@@ -16,15 +16,16 @@ use std::path::Path;
 mod dice;
 use dice::Dice;
 
-const STEPS: usize = 12_000;
-const STEPS_OF_A_WORLD: usize = 120;
+/// How many worlds are played, unless `PROPTEST_CASES` says it, each with so many steps.
+const WORLDS: u32 = 100;
+const STEPS: usize = 120;
 
-const COMMANDS: [&str; 3] = ["ls", "touch X", "rm a"];
-const CWDS: [Option<&str>; 3] = [None, Some("/project"), Some("/elsewhere")];
-const TEXTS: [&str; 2] = ["one\n", "two\n"];
+const COMMANDS: &[&str] = &["ls", "touch X", "rm a"];
+const CWDS: &[Option<&str>] = &[None, Some("/project"), Some("/elsewhere")];
+const TEXTS: &[&str] = &["one\n", "two\n"];
 /// As agents write them: two lead to one file.
-const PATHS: [&str; 4] = ["/project/b.txt", "/project/src/../b.txt", "b.txt", "/project/secret"];
-const FILES: [&str; 2] = ["/project/b.txt", "/project/secret"];
+const PATHS: &[&str] = &["/project/b.txt", "/project/src/../b.txt", "b.txt", "/project/secret"];
+const FILES: &[&str] = &["/project/b.txt", "/project/secret"];
 
 /// What a tool call is, as far as it is decided about.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,6 +37,10 @@ struct Call {
     diffs: Vec<(&'static str, &'static str)>,
 }
 
+fn one(dice: &mut Dice, of: &[&'static str]) -> &'static str {
+    dice.pick::<&str>(of)
+}
+
 fn whole(path: &str) -> PathBuf {
     plain_path(&Path::new("/project").join(path))
 }
@@ -45,11 +50,11 @@ impl Call {
         let kinds = [ToolKind::Execute, ToolKind::Edit, ToolKind::Read, ToolKind::Delete];
         let mut call = Self { kind: *dice.pick(&kinds), ..Self::default() };
         if call.kind == ToolKind::Execute || dice.once_in(4) {
-            (call.command, call.cwd) = (Some(*dice.pick(&COMMANDS)), *dice.pick(&CWDS));
+            (call.command, call.cwd) = (Some(*dice.pick(COMMANDS)), *dice.pick(CWDS));
         }
-        call.locations = (0..dice.within(0..3)).map(|_| *dice.pick(&PATHS)).collect();
+        call.locations = (0..dice.within(0..3)).map(|_| *dice.pick(PATHS)).collect();
         if call.kind == ToolKind::Edit {
-            let diff = |dice: &mut Dice| (*dice.pick(&PATHS), *dice.pick(&TEXTS));
+            let diff = |dice: &mut Dice| (*dice.pick(PATHS), *dice.pick(TEXTS));
             call.diffs = (0..dice.within(0..3)).map(|_| diff(dice)).collect();
         }
         call
@@ -259,9 +264,9 @@ impl Exchange {
 
     fn use_it(&mut self) {
         let what = match self.dice.within(0..3) {
-            0 => Use::Run(*self.dice.pick(&COMMANDS), *self.dice.pick(&CWDS)),
-            1 => Use::Read(*self.dice.pick(&FILES)),
-            _ => Use::Write(*self.dice.pick(&FILES), *self.dice.pick(&TEXTS)),
+            0 => Use::Run(one(&mut self.dice, COMMANDS), *self.dice.pick(CWDS)),
+            1 => Use::Read(one(&mut self.dice, FILES)),
+            _ => Use::Write(one(&mut self.dice, FILES), one(&mut self.dice, TEXTS)),
         };
         let open = self.calls.iter().filter(|call| call.is_open);
         let may = open.filter_map(|call| call.shown.as_ref()).any(|shown| shown.allows(&what));
@@ -318,25 +323,30 @@ impl Exchange {
     }
 }
 
-/// Holds (Permission requests): What is allowed is what was shown: a tool call that is exchanged between the answer and its use is asked about again.
-#[test]
-fn an_answer_holds_for_what_was_on_the_card() {
-    let seed =
-        std::env::var("RAT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_127);
-    let steps = std::env::var("RAT_STEPS").ok().and_then(|it| it.parse().ok()).unwrap_or(STEPS);
-    let mut out = std::io::stderr();
-    std::io::Write::write_fmt(&mut out, format_args!("RAT_SEED={seed} RAT_STEPS={steps}\n"))
-        .unwrap();
-    let mut seeds = Dice::new(seed);
-    let (mut unasked, mut asked) = (0, 0);
-    for _ in 0..steps.div_ceil(STEPS_OF_A_WORLD) {
-        let mut exchange = Exchange::new(seeds.next());
-        for _ in 0..STEPS_OF_A_WORLD {
+proptest! {
+    #![proptest_config(ProptestConfig { cases: WORLDS, ..ProptestConfig::default() })]
+
+    /// Holds (Permission requests): What is allowed is what was shown: a tool call that is exchanged between the answer and its use is asked about again.
+    #[test]
+    fn an_answer_holds_for_what_was_on_the_card(seed: u64) {
+        let mut exchange = Exchange::new(seed);
+        for _ in 0..STEPS {
             exchange.step();
         }
-        let count = |what| exchange.trail.iter().filter(|it| it.contains(what)).count();
-        unasked += count("done true");
-        asked += count("done false");
     }
-    assert!(unasked * 50 > steps && asked * 50 > steps, "{unasked} unasked, {asked} asked");
+}
+
+/// The worlds above would prove nothing if all were asked about, or nothing.
+#[test]
+fn what_is_used_is_sometimes_allowed_and_sometimes_not() {
+    let mut trail = Vec::new();
+    for seed in 0..20 {
+        let mut exchange = Exchange::new(seed);
+        (0..STEPS).for_each(|_| exchange.step());
+        trail.extend(exchange.trail);
+    }
+    for what in ["done true", "done false"] {
+        let count = trail.iter().filter(|it| it.contains(what)).count();
+        assert!(count > 100, "{count} {what}");
+    }
 }
