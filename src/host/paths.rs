@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
 use crate::core::messages::file_scope::FileScope;
-use crate::session::paths::is_readable_otherwise;
+use crate::session::paths::other_reading;
 
 /// Why an agent may not access a path.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -102,11 +102,9 @@ pub fn real_path(path: &Path) -> Result<PathBuf, PathError> {
 /// folder. Of what else begins like a variable or an address nothing is known but that it may be anywhere: `/` stands for that.
 pub fn meanings(path: &Path, cwd: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let here = cwd.join(path);
-    if !is_readable_otherwise(path) {
-        return vec![here];
-    }
-    let in_home = home.zip(path.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest));
-    vec![here, in_home.unwrap_or_else(|| PathBuf::from("/"))]
+    let Some(other) = other_reading(&here, cwd) else { return vec![here] };
+    let in_home = home.zip(other.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest));
+    vec![here.clone(), in_home.unwrap_or_else(|| PathBuf::from("/"))]
 }
 
 enum Step {

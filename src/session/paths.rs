@@ -18,11 +18,19 @@ pub fn plain_path(path: &Path) -> PathBuf {
     plain
 }
 
-/// Whether an agent may take a relative path for something else than a file in its folder: a home, a variable, an address.
-pub fn is_readable_otherwise(path: &Path) -> bool {
-    let first = path.components().next().map(|part| part.as_os_str().to_string_lossy());
-    path.is_relative()
-        && first.is_some_and(|first| first.starts_with(['~', '$', '%']) || first.ends_with(':'))
+/// Returns the part of an absolute path that an agent may read otherwise than as a file in the folder before it, from its first
+/// component on: a home (`~/x`), and right below `cwd` also that of somebody, a variable or an address. Agents resolve what the
+/// model gives them before they ask, and some expand it afterwards.
+pub fn other_reading<'a>(path: &'a Path, cwd: &Path) -> Option<&'a Path> {
+    if let Ok(below) = path.strip_prefix(cwd) {
+        let first = below.components().next()?.as_os_str().to_string_lossy();
+        let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-{}%".contains(c));
+        if first.starts_with(['~', '$', '%']) && is_name(&first[1..]) || first.ends_with(':') {
+            return Some(below);
+        }
+    }
+    let home = path.ancestors().find(|part| part.file_name().is_some_and(|name| name == "~"))?;
+    path.strip_prefix(home.parent()?).ok()
 }
 
 /// Pairs of folders: ours, and the same one as the agent names it. Without pairs, both use the same paths.
@@ -176,6 +184,22 @@ mod tests {
                     prop_assert_eq!(map.to_ours(&theirs), Some(file));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_path_may_be_read_as_one_elsewhere() {
+        let other = |path: &str| {
+            let path = Path::new("/p").join(path);
+            other_reading(&path, Path::new("/p")).map(|it| it.to_string_lossy().into_owned())
+        };
+        for path in ["~/x", "~", "~root/x", "$HOME/x", "${HOME}/x", "%HOME%/x", "file:///etc/x"] {
+            assert!(other(path).is_some(), "{path}");
+        }
+        assert_eq!(other("a/~/x").as_deref(), Some("~/x"));
+        assert_eq!(other("/q/~/x").as_deref(), Some("~/x"));
+        for path in ["a", "a~b/$c", "src/$slug/x", "~$a.doc", "$types.ts", "/q/$HOME/x", "src/~x"] {
+            assert_eq!(other(path), None, "{path}");
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::{with_agent, with_each_real_agent};
 with_each_real_agent!(
     rules_decide_on_edits,
     rules_decide_on_commands,
+    rules_allow_nothing_elsewhere,
+    a_command_is_asked_about_whatever_kind_is_allowed,
     rules_decide_on_tools_of_mcp_servers
 );
 
@@ -16,6 +18,7 @@ fn open(kind: Kind) -> Chat {
         "allow edit src/",
         "deny edit other/",
         "allow execute echo *",
+        "allow execute mkdir *",
         "allow execute cat *",
         "deny execute touch *",
     ];
@@ -45,10 +48,10 @@ fn rules_decide_on_edits(kind: Kind) {
 /// Holds (Permission requests): Rules decide on what Claude, Gemini and OpenCode do: edits, commands and tools of MCP servers.
 fn rules_decide_on_commands(kind: Kind) {
     let mut chat = open(kind);
-    ask(&mut chat, "[[shell echo one > /dev/null && echo \"$(cat src/a.py)\"]][[say Done.]]");
+    ask(&mut chat, "[[shell mkdir -p sub && cat src/a.py]][[say Done.]]");
     let transcript = chat.transcript();
     assert!(
-        transcript.contains("rules: allow execute echo *; allow execute cat *"),
+        transcript.contains("rules: allow execute mkdir *; allow execute cat *"),
         "{transcript}"
     );
     ask(&mut chat, "[[shell echo two; touch made]][[say Done.]]");
@@ -58,6 +61,67 @@ fn rules_decide_on_commands(kind: Kind) {
     chat.answer("reject_once");
     chat.ends_somehow();
     assert!(!chat.path("made").exists());
+    chat.finish();
+}
+
+/// The tool by which a model runs a command in another folder, with its arguments; `None` if an agent has none.
+fn in_folder(kind: Kind, command: &str, folder: &str) -> Option<String> {
+    let call = |name: &str, arguments: serde_json::Value| format!("[[tool {name} {arguments}]]");
+    match kind {
+        Kind::OpenCode => {
+            let more = json!({"command": command, "workdir": folder, "description": "look"});
+            Some(call("bash", more))
+        }
+        Kind::Gemini => {
+            Some(call("run_shell_command", json!({"command": command, "dir_path": folder})))
+        }
+        _ => None,
+    }
+}
+
+/// Rejects whatever the agent asks about in a turn, and checks that no rule has allowed anything.
+fn ask_rejecting(chat: &mut Chat, prompt: &str) {
+    chat.ask(&format!("{prompt}[[say Done.]]"));
+    let turn = chat.nvim.events("RatTurnEnd").len();
+    chat.until("the end of the turn", |chat| {
+        if !chat.nvim.status()["permissions"][0].is_null() {
+            chat.nvim.let_time_pass();
+            chat.nvim.command("silent! RatDeny");
+        }
+        chat.nvim.events("RatTurnEnd").get(turn).cloned()
+    });
+    assert!(!chat.transcript().contains("rule: allow"), "{prompt}: {}", chat.transcript());
+}
+
+/// Holds (Permission requests): Rules about files and commands of a project allow a real agent nothing in the home folder or in another one.
+fn rules_allow_nothing_elsewhere(kind: Kind) {
+    let settings =
+        json!({"permission": {"rules": ["allow read", "allow edit", "allow execute touch *"]}});
+    let mut chat = Chat::open_with(kind, &[("a.py", "one\n")], settings);
+    ask_rejecting(&mut chat, "[[write ~/rat-made.txt|one]]");
+    ask_rejecting(&mut chat, "[[read ~/.profile]]");
+    let elsewhere = chat.path("..").canonicalize().unwrap();
+    if let Some(call) = in_folder(kind, "touch made", elsewhere.to_str().unwrap()) {
+        ask_rejecting(&mut chat, &call);
+        assert!(!elsewhere.join("made").exists());
+    }
+    chat.finish();
+}
+
+/// Holds (Permission requests): A real agent's command is not allowed by rules for what else it might call itself.
+fn a_command_is_asked_about_whatever_kind_is_allowed(kind: Kind) {
+    let kinds = ["read", "search", "edit", "delete", "move", "fetch", "think", "other"];
+    let rules: Vec<_> = kinds.iter().map(|kind| format!("allow {kind}")).collect();
+    let settings = json!({"permission": {"rules": rules}});
+    let mut chat = Chat::open_with(kind, &[("a.py", "one\n")], settings);
+    for command in [
+        "find . -name a.py -exec touch made {} +",
+        "grep -rn one . && touch made",
+        "cat a.py > made",
+    ] {
+        ask_rejecting(&mut chat, &format!("[[shell {command}]]"));
+        assert!(!chat.path("made").exists(), "{command}");
+    }
     chat.finish();
 }
 

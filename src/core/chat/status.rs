@@ -9,7 +9,6 @@ use crate::session::label;
 use crate::session::tool_call::ToolStatus;
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
-use std::path::Path;
 
 /// Maximum length of a title taken from a prompt, in characters.
 const MAX_TITLE_CHARS: usize = 80;
@@ -132,12 +131,13 @@ impl Chat {
                 .unwrap_or_default(),
             kind: entry.map_or("tool", |entry| title::kind(entry.call.kind)),
             tool_kind: entry.map(|entry| entry.call.kind).unwrap_or_default(),
+            // Some agents send paths relative to the session's working directory.
             files: entry.map_or_else(Vec::new, |entry| {
-                entry.call.paths().map(|path| self.whole_path(path)).collect()
+                entry.call.paths().map(|path| self.cwd.join(path)).collect()
             }),
             commands: input.map_or_else(Vec::new, |input| input.commands().cloned().collect()),
             command_cwds: input.map_or_else(Vec::new, |input| {
-                input.cwds().map(|cwd| self.whole_path(Path::new(cwd))).collect()
+                input.cwds().map(|cwd| self.cwd.join(cwd)).collect()
             }),
             asks: entry.map(|entry| permission::summary(entry, &self.scene())).unwrap_or_default(),
             revision: waiting.revision,

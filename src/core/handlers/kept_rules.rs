@@ -11,7 +11,7 @@ use crate::core::messages::rules::{
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::label;
-use crate::session::paths::plain_path;
+use crate::session::paths::{other_reading, plain_path};
 use crate::trust::kept::{
     self, Extent, KeptRule, KeptRules, RulesChange, RulesFailure, without_allowing,
 };
@@ -81,6 +81,10 @@ impl State {
         let Some((_, waiting)) = self.find_permission(Some(id), Some(request)) else { return };
         let Some(chat) = self.chats.get(&id) else { return };
         let Some(case) = chat.case(&waiting) else { return };
+        if case.files.iter().any(|file| other_reading(file, &case.root).is_some()) {
+            let text = "No rule can be made of this request: its path may lead elsewhere.";
+            return self.notify(Level::Info, text);
+        }
         let call = case.call(&|path| Some(plain_path(path)));
         match suggest(call) {
             Ok(lines) => {

@@ -12,6 +12,7 @@ use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::entry::{Decision, PermissionEntry};
 use crate::session::ids::{OptionId, ToolCallId};
+use crate::session::paths::other_reading;
 use crate::session::permission::{
     DecidedBy, OptionKind, Outcome, PermissionOption, PermissionRequest,
 };
@@ -339,7 +340,9 @@ impl Chat {
             && paths.all(|path| {
                 let path = self.cwd.join(path);
                 let climbs = path.components().any(|part| part == Component::ParentDir);
-                !climbs && scope.roots.iter().any(|root| path.starts_with(root))
+                !climbs
+                    && other_reading(&path, &self.cwd).is_none()
+                    && scope.roots.iter().any(|root| path.starts_with(root))
             })
     }
 }

@@ -9,14 +9,14 @@ use crate::core::messages::judgement::{Case, Judgement, RequestVersion};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::entry::Note;
-use crate::session::paths::{is_readable_otherwise, plain_path};
+use crate::session::paths::plain_path;
 use crate::session::permission::{DecidedBy, OptionKind};
 use crate::session::tool_call::{ToolInput, ToolKind};
 use crate::session::update::Severity;
 use crate::trust::rule::Decision;
 use crate::trust::rules::{self, Call, Restriction};
 use crate::trust::shell::Unclear;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 impl State {
@@ -122,12 +122,6 @@ impl Chat {
         cases
     }
 
-    /// Returns a path that an agent has written, which some send relative to the session's working directory. One that it
-    /// may take for something else stays as it is.
-    pub(in crate::core) fn whole_path(&self, path: &Path) -> PathBuf {
-        if is_readable_otherwise(path) { path.to_owned() } else { self.cwd.join(path) }
-    }
-
     pub(super) fn case(&self, waiting: &PendingPermission) -> Option<Case> {
         let request = waiting.id;
         let call = &self.incoming().find_tool(&waiting.tool_call)?.call;
@@ -142,10 +136,11 @@ impl Chat {
             agent: self.name().to_owned(),
             kind: call.kind,
             tool: call.name.clone(),
-            files: call.paths().map(|path| self.whole_path(path)).collect(),
+            // Some agents send paths relative to the session's working directory.
+            files: call.paths().map(|path| self.cwd.join(path)).collect(),
             commands: call.commands().cloned().collect(),
             root: self.cwd.clone(),
-            cwds: cwds.map(|cwd| self.whole_path(Path::new(cwd))).collect(),
+            cwds: cwds.map(|cwd| self.cwd.join(cwd)).collect(),
             rules: Arc::clone(&self.access.rules),
         })
     }

@@ -32,8 +32,7 @@ pub struct Case {
     pub kind: ToolKind,
     /// The name of the tool, if the agent tells it.
     pub tool: Option<String>,
-    /// The paths of the files that the call names, as the agent wrote them. They are absolute but for those whose beginning is
-    /// the agent's to read: see [`crate::session::paths::is_readable_otherwise`].
+    /// The absolute paths of the files that the call names, as the agent wrote them.
     pub files: Vec<PathBuf>,
     /// The command lines that it may run.
     pub commands: Vec<String>,

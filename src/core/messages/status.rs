@@ -91,8 +91,7 @@ pub struct WaitingPermission {
     pub kind: &'static str,
     /// The kind of tool.
     pub tool_kind: ToolKind,
-    /// The paths of the files that the tool call names, as the agent wrote them: absolute, but for those that are
-    /// [`readable otherwise`](crate::session::paths::is_readable_otherwise).
+    /// The absolute paths of the files that the tool call names, as the agent wrote them.
     pub files: Vec<PathBuf>,
     /// The complete commands that it may run; more than one if the agent does not say which.
     pub commands: Vec<String>,
