@@ -310,7 +310,11 @@ impl Rule {
             None => true,
             Some(Pattern::Command(words)) => {
                 let mut words = words.iter().filter(|word| !word.is_any());
-                words.all(|word| CommandLine::mentions(line, |text| word.matches(text)))
+                words.all(|word| {
+                    CommandLine::mentions(line, |text| {
+                        word.matches(text) || word.matches(&text.to_lowercase())
+                    })
+                })
             }
             Some(Pattern::Files { .. } | Pattern::Tool(_)) => false,
         }
@@ -330,13 +334,15 @@ impl Rule {
             return exact;
         }
         let Some((name, arguments)) = program.words.split_first() else { return Match::No };
-        let name = match name {
-            Word::Literal(path) => {
-                Word::Literal(path.rsplit('/').next().unwrap_or(path).to_owned())
-            }
-            Word::Dynamic => Word::Dynamic,
+        let Word::Literal(path) = name else {
+            return match_words(patterns, &program.words.iter().collect::<Vec<_>>());
         };
-        match_words(patterns, &[&name].into_iter().chain(arguments).collect::<Vec<_>>())
+        let name = path.rsplit('/').next().unwrap_or(path);
+        // Some file systems find `rm` by the name `RM`.
+        let names = [name.to_owned(), name.to_lowercase()].map(Word::Literal);
+        let by_name =
+            |name| match_words(patterns, &[name].into_iter().chain(arguments).collect::<Vec<_>>());
+        names.iter().map(by_name).find(|found| *found != Match::No).unwrap_or(Match::No)
     }
 }
 
