@@ -47,13 +47,13 @@ fn a_rule_is_made_of_a_request_and_kept() {
     let mut chat = in_a_turn();
     let first = ask(&mut chat, "one", "cargo test --lib");
     // The wider rule, which stands below the exact one as a comment.
-    make_rule(&mut chat, "<Esc>ggdd0xx", "2");
+    make_rule(&mut chat, "<Esc>dd0xx", "2");
     assert_eq!(chat.answer(first), selected("yes"));
     chat.nvim.poll_screen("rule: allow execute cargo test *");
     let like_it = ask(&mut chat, "two", "cargo test --doc");
     assert_eq!(chat.answer(like_it), selected("yes"));
     let other = ask(&mut chat, "three", "cargo publish");
-    make_rule(&mut chat, "<Esc>gg0cwdeny", "1");
+    make_rule(&mut chat, "<Esc>0cwdeny", "1");
     assert_eq!(chat.answer(other), selected("no"));
     let lines = open_rules(&mut chat);
     let at = |text: &str| lines.iter().position(|line| line == text);

@@ -49,6 +49,7 @@ end
 ---@class rat.InputOptions
 ---@field footer? string what the keys do, if they keep no draft
 ---@field leaving? "done"|"back" what leaving the window means; `done` by default
+---@field line? integer the line that the cursor begins at the end of; the last one by default
 
 ---@class rat.Input
 ---@field submit fun() closes it and passes its text to `on_done`
@@ -86,7 +87,7 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
   scratch.fill(buf, vim.split(text, "\n", { plain = true }))
   local footer = opts.footer or (has_lines and FOOTER_OF_LINES or FOOTER)
   local win = open_window(buf, title, footer, has_lines)
-  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(buf), 0 })
+  api.nvim_win_set_cursor(win, { opts.line or api.nvim_buf_line_count(buf), 0 })
   local open = true
   ---@type string[]?
   local lines_on_leave

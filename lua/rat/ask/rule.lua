@@ -57,7 +57,7 @@ function M.arrived(payload)
     if #lines > 0 then
       keep(payload, lines)
     end
-  end, function() end, { footer = " <C-s> continue · <C-c> cancel ", leaving = "back" })
+  end, function() end, { footer = " <C-s> continue · <C-c> cancel ", leaving = "back", line = 1 })
 end
 
 return M
