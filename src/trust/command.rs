@@ -328,6 +328,8 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
 
 const UNKNOWN: Unclear = Unclear("it has a program whose options are not known here");
 
+const READS: Unclear = Unclear("a shell reads what it runs");
+
 /// What a shell is told to run: the text after `-c` and its other options, or a script.
 fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut rest = arguments.iter();
@@ -343,8 +345,7 @@ fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
         };
         if text == "--" || word.is_some() {
             return match (word, has_line) {
-                // What comes on stdin.
-                (None, _) => Ok(Inner::None),
+                (None, _) => Err(READS),
                 (Some(word), true) => word
                     .literal()
                     .map(|line| Inner::Line(line.to_owned()))
@@ -364,7 +365,7 @@ fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
         }
         has_line |= is_cluster && text.contains('c') && text.starts_with('-');
     }
-    Ok(Inner::None)
+    Err(READS)
 }
 
 /// What `find` is told to run: the words after `-exec` and its like, up to `;` or `+`.

@@ -284,6 +284,10 @@ impl Parser<'_> {
             Some(_) => {}
         }
         let word = self.word()?;
+        if matches!(self.rest.peek(), Some('<' | '>')) {
+            // zsh takes `<->` for a pattern of numbers.
+            return Err(Unclear("shells read a redirection differently"));
+        }
         if word.literal().is_none_or(str::is_empty) {
             return Err(Unclear("a redirection leads to what is known only when it runs"));
         }

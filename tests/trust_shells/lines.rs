@@ -41,6 +41,10 @@ pub(super) const FOUND: &[&str] = &[
     "ls\u{3000}evil",
     "ls \\\n# \nevil",
     "command sh -c -v evil",
+    "ls 2 <->&1",
+    "echo evil | sh",
+    "echo evil | sh -c bash -c ls",
+    "echo evil | bash --posix",
 ];
 
 /// Lines that are allowed, to be changed a little.
