@@ -6,6 +6,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use rat_nvim::config::report::report;
 use rat_nvim::exec;
+use rat_nvim::host::git::diff;
 use rat_nvim::process::{confine, program};
 use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
@@ -56,6 +57,18 @@ enum Command {
     /// Connects an agent with the tools of the Neovim that has started it. Agents run it.
     #[command(hide = true)]
     Mcp,
+    /// Prints what has changed in a repository since its last commit.
+    #[command(hide = true)]
+    Diff {
+        /// How many bytes at most.
+        #[arg(long)]
+        limit: u64,
+        /// Where to keep what git needs meanwhile.
+        #[arg(long)]
+        below: PathBuf,
+        /// The folder in the repository.
+        folder: PathBuf,
+    },
     /// Restricts what it may do, then becomes a program.
     #[command(hide = true)]
     Confine(confine::Policy),
@@ -125,6 +138,7 @@ fn main() -> ExitCode {
         Some(Command::Tour) => rat_nvim::tour::run(),
         Some(Command::Confine(policy)) => confine::run(policy),
         Some(Command::Mcp) => rat_nvim::mcp::pipe::run(),
+        Some(Command::Diff { limit, below, folder }) => diff::run(&folder, &below, limit),
         Some(Command::CheckAgents) => check_agents(),
         Some(Command::WatchGroup { group, mark, socket }) => {
             let status = rat_nvim::process::watch::watch_group(group, &mark);

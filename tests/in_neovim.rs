@@ -57,6 +57,7 @@ mod permission_pickers;
 mod permission_rules;
 mod permission_unasked;
 mod pictures;
+mod planted;
 mod plugins;
 mod project_rules;
 mod provider;

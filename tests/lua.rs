@@ -24,6 +24,7 @@ fn run(root: &Path, spec: &Path) -> Result<(), String> {
     let output = Command::new(&nvim)
         .args(["--clean", "-n", "-l"])
         .arg(spec)
+        .env("RAT_NVIM", env!("CARGO_BIN_EXE_rat-nvim"))
         .current_dir(root)
         .output()
         .map_err(|error| format!("{nvim} does not start: {error}; set NVIM_BIN"))?;

@@ -95,7 +95,7 @@ impl Reversals {
         let is_left: HashSet<&PathBuf> = project.left.iter().map(|(path, _)| path).collect();
         let is_merged = |change: &&Change| !is_left.contains(&change.path.under(root));
         let merged: Vec<Change> = changes.list.iter().filter(is_merged).cloned().collect();
-        if let Err(why) = changes.merged(&request.worktree, &merged).await {
+        if let Err(why) = changes.merged(&merged).await {
             tracing::warn!(why, "what is merged will be found again by the next merge");
         }
         let accepted = self.accept(&request.cwd, &merged).await;

@@ -1,20 +1,16 @@
 //! What has changed in a worktree since it was created or last merged. Git stores the state of the worktree and checks both
 //! sides of each change out into a folder of our own, with the line ends and filters that the repository wants.
 
-use super::git::Git;
-use super::{MERGED, START};
+use super::{MERGED, START, repository};
 use crate::core::messages::worktree::Worktree;
 use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::git::repository::Repository;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::task::spawn_blocking;
-
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// What has changed.
 #[derive(Debug)]
@@ -23,7 +19,8 @@ pub struct Changes {
     pub list: Vec<Change>,
     /// How many files have changed outside of it.
     pub outside: usize,
-    folder: Scratch,
+    /// It keeps both sides.
+    repository: Repository,
 }
 
 /// What has become of a file.
@@ -62,16 +59,6 @@ pub enum SideKind {
     Repository,
 }
 
-/// A folder that is removed when nobody needs it any more.
-#[derive(Debug)]
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// How many files have changed in a worktree since it was created and are not the same in the project: not merged, or changed
 /// there since, or merged and taken back.
 ///
@@ -93,22 +80,22 @@ pub async fn count_missing(worktree: &Worktree, cwd: &Path) -> Result<usize, Str
 /// # Errors
 /// If that cannot be found out: one line that says why.
 pub async fn find(worktree: &Worktree, cwd: &Path, all: bool) -> Result<Changes, String> {
-    let folder = scratch(worktree)?;
-    let tree = snapshot(worktree, &folder.0).await?;
+    let repository = repository(worktree).await?;
+    let tree = snapshot(&repository).await?;
     let base = if all { START } else { MERGED };
-    let git = || Git::in_worktree(&worktree.git_dir, &worktree.top);
-    let listed = git()
+    let listed = repository
+        .git()
         .args(&["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, &tree])
         .run()
         .await?;
     let below = cwd.strip_prefix(&worktree.top).unwrap_or(Path::new(""));
-    let sides = [folder.0.join("before"), folder.0.join("after")];
+    let sides = [repository.scratch("before"), repository.scratch("after")];
     let (list, outside) = parse(&listed, below, &sides)?;
     let before = list.iter().filter_map(|change| change.before.as_ref());
-    check_out(git, base, &sides[0], before).await?;
+    check_out(&repository, base, &sides[0], before).await?;
     let after = list.iter().filter_map(|change| change.after.as_ref());
-    check_out(git, &tree, &sides[1], after).await?;
-    Ok(Changes { list, outside, folder })
+    check_out(&repository, &tree, &sides[1], after).await?;
+    Ok(Changes { list, outside, repository })
 }
 
 /// Reads git's list of changes (`git help diff-format`). `sides` are the folders into which both sides are checked out. Returns
@@ -147,7 +134,7 @@ fn parse(
 
 /// Checks files of a tree out into a folder.
 async fn check_out<'a>(
-    git: impl Fn() -> Git,
+    repository: &Repository,
     tree: &str,
     top: &Path,
     sides: impl Iterator<Item = &'a Side>,
@@ -162,11 +149,12 @@ async fn check_out<'a>(
         return Ok(());
     }
     let index = top.with_extension("index");
-    git().index(&index).args(&["read-tree", tree]).run().await?;
+    let git = || repository.git().attributes_of(START).index(&index);
+    git().args(&["read-tree", tree]).run().await?;
     let mut prefix = OsString::from("--prefix=");
     prefix.push(top);
     prefix.push("/");
-    let check_out = git().index(&index).args(&["checkout-index", "-q", "-z", "--stdin"]);
+    let check_out = git().args(&["checkout-index", "-q", "-z", "--stdin"]);
     check_out.arg(prefix).read(paths).await.map(drop)
 }
 
@@ -175,16 +163,16 @@ impl Changes {
     ///
     /// # Errors
     /// If that cannot be noted: one line that says why.
-    pub async fn merged(&self, worktree: &Worktree, merged: &[Change]) -> Result<(), String> {
+    pub async fn merged(&self, merged: &[Change]) -> Result<(), String> {
         if merged.is_empty() {
             return Ok(());
         }
-        let index = self.folder.0.join("merged.index");
-        let git = || Git::in_worktree(&worktree.git_dir, &worktree.top).index(&index);
+        let index = self.repository.scratch("merged.index");
+        let git = || self.repository.git().index(&index);
         git().args(&["read-tree", MERGED]).run().await?;
         let entries = merged.iter().flat_map(|change| change.entry.clone()).collect();
         git().args(&["update-index", "-z", "--index-info"]).read(entries).await?;
-        let tree = git().args(&["write-tree"]).line().await?;
+        let tree = git().args(&["write-tree", "--missing-ok"]).line().await?;
         git().args(&["update-ref", MERGED, &tree]).run().await.map(drop)
     }
 }
@@ -242,45 +230,23 @@ impl SideKind {
     }
 }
 
-/// Removes what a program that was killed has left.
-pub(super) fn remove_scratch(top: &Path) {
-    let (Some(beside), Some(name)) = (top.parent(), top.file_name()) else { return };
-    let prefix = format!("{}.merge-", name.to_string_lossy());
-    for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-fn scratch(worktree: &Worktree) -> Result<Scratch, String> {
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut name = worktree.top.clone().into_os_string();
-    name.push(format!(".merge-{}-{number}", std::process::id()));
-    let folder = PathBuf::from(name);
-    let created = DirBuilder::new().mode(0o700).create(&folder);
-    created.map_err(|error: io::Error| format!("{}: {error}", folder.display()))?;
-    Ok(Scratch(folder))
-}
-
 /// Has git store the state of the worktree, with new files that are not ignored, and returns its tree. The index of the
-/// worktree stays as it is.
-async fn snapshot(worktree: &Worktree, folder: &Path) -> Result<String, String> {
-    let index = folder.join("index");
-    match copy_index(&worktree.git_dir.join("index"), &index) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(format!("the index of the worktree cannot be read: {error}"));
-        }
-        _ => {}
+/// worktree stays as it is. `git add` would run git in each repository inside of this one, with its configuration.
+async fn snapshot(repository: &Repository) -> Result<String, String> {
+    let index = repository.copy_index("index").await?;
+    let git = || repository.git().attributes_of(START).index(&index);
+    let list = |args: &[&str]| git().args(args).run();
+    let mut paths = list(&["diff-files", "-z", "--name-only", "--ignore-submodules=dirty"]).await?;
+    let new = list(&["ls-files", "-z", "--others", "--exclude-standard"]).await?;
+    for path in new.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+        // A repository inside of this one ends with a slash.
+        paths.extend_from_slice(path.strip_suffix(b"/").unwrap_or(path));
+        paths.push(0);
     }
-    let git = || Git::in_worktree(&worktree.git_dir, &worktree.top).index(&index);
-    git().args(&["-c", "advice.addEmbeddedRepo=false", "add", "--all"]).run().await?;
-    git().args(&["write-tree"]).line().await
-}
-
-/// Copies an index with its time: git reads the files again that may have changed since, and is content with whole seconds.
-fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    let modified = fs::metadata(from)?.modified()?;
-    fs::copy(from, to)?;
-    File::options().write(true).open(to)?.set_modified(modified)
+    if !paths.is_empty() {
+        let update =
+            git().args(&["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]);
+        update.read(paths).await?;
+    }
+    git().args(&["write-tree", "--missing-ok"]).line().await
 }

@@ -2,13 +2,13 @@
 //! each lies a file that says what it is of, which the editor reads.
 
 pub mod changes;
-mod git;
 
 use crate::core::messages::worktree::{NewWorktree, Worktree};
-use git::Git;
+use crate::host::git::repository::{Place, Repository, allow_worktrees};
 use serde::Serialize;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -35,21 +35,22 @@ struct Record<'a> {
 /// # Errors
 /// If it was not created: one line that says why.
 pub async fn create(cwd: &Path, below: &Path, agent: &str) -> Result<NewWorktree, String> {
-    let of = |args: &[&str]| Git::in_folder(cwd).args(args);
-    let project_top = PathBuf::from(of(&["rev-parse", "--show-toplevel"]).line().await?);
-    let prefix = of(&["rev-parse", "--show-prefix"]).line().await?;
-    let commit = of(&["log", "-1", "--format=%h %s"]).line().await;
+    let project = Repository::of(cwd, below).await?;
+    let commit = project.git().args(&["log", "-1", "--format=%h %s"]).line().await;
     let commit = commit.map_err(|_| "the repository has no commit yet".to_owned())?;
-    let status = ["--no-optional-locks", "status", "--porcelain", "-z", "--no-renames"];
-    let changed = Git::in_folder(&project_top).args(&status).run().await?;
+    // For what has changed in a repository inside of this one, git would run in there, with its configuration.
+    let status = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=dirty"];
+    let changed = project.git().args(&status).run().await?;
     let uncommitted = changed.split(|byte| *byte == 0).filter(|it| !it.is_empty()).count();
 
-    let file = reserve(below, &project_top)
+    let real = cwd.canonicalize().map_err(|error| error.to_string())?;
+    let prefix = real.strip_prefix(project.top()).unwrap_or(Path::new(""));
+    let file = reserve(below, project.top())
         .map_err(|error| format!("{} cannot be written: {error}", below.display()))?;
     let top = file.with_extension("");
     let finished = async {
-        let git_dir = check_out(&project_top, &top).await?;
-        let cwd_there: PathBuf = top.join(&prefix).components().collect();
+        let git_dir = check_out(&project, &top, below).await?;
+        let cwd_there: PathBuf = top.join(prefix).components().collect();
         let record = Record { project: cwd, cwd: &cwd_there, top: &top, git_dir: &git_dir, agent };
         let text = serde_json::to_string(&record).map_err(|error| error.to_string())?;
         // The folder may be one of which nothing is committed.
@@ -60,7 +61,7 @@ pub async fn create(cwd: &Path, below: &Path, agent: &str) -> Result<NewWorktree
     match finished.await {
         Ok(cwd) => Ok(NewWorktree { cwd, commit, uncommitted }),
         Err(why) => {
-            take_away(&project_top, &top).await;
+            take_away(&project, &top).await;
             let _ = fs::remove_file(&file);
             Err(why)
         }
@@ -85,14 +86,25 @@ fn reserve(below: &Path, project_top: &Path) -> io::Result<PathBuf> {
 }
 
 /// Returns git's folder for the new worktree.
-async fn check_out(project_top: &Path, top: &Path) -> Result<PathBuf, String> {
-    let add = Git::in_folder(project_top).args(&["worktree", "add", "--quiet", "--detach"]);
-    add.arg(top).arg("HEAD").run().await?;
-    let git_dir = Git::in_folder(top).args(&["rev-parse", "--absolute-git-dir"]).line().await?;
+async fn check_out(project: &Repository, top: &Path, below: &Path) -> Result<PathBuf, String> {
+    allow_worktrees(project)?;
+    let add = ["worktree", "add", "--quiet", "--detach", "--no-checkout"];
+    project.git().args(&add).arg(top).arg("HEAD").run().await?;
+    let place = Place::of(top)?;
+    let git_dir = place.git_dir.clone();
+    // Git has written the path that it was given, which is gone once this is done.
+    let mut link = b"gitdir: ".to_vec();
+    link.extend_from_slice(git_dir.as_os_str().as_bytes());
+    link.push(b'\n');
+    let written = fs::write(top.join(".git"), link);
+    written.map_err(|error| format!("{}: {error}", top.display()))?;
+    let worktree = Repository::at(place, below).await?;
+    let git = |args: &[&str]| worktree.git().attributes_of("HEAD").args(args);
+    git(&["read-tree", "--reset", "-u", "HEAD"]).run().await?;
     for name in [START, MERGED] {
-        Git::in_folder(top).args(&["update-ref", name, "HEAD"]).run().await?;
+        git(&["update-ref", name, "HEAD"]).run().await?;
     }
-    Ok(git_dir.into())
+    Ok(git_dir)
 }
 
 /// Removes a worktree with everything in it.
@@ -100,10 +112,12 @@ async fn check_out(project_top: &Path, top: &Path) -> Result<PathBuf, String> {
 /// # Errors
 /// If something of it is left: one line that says why.
 pub async fn remove(worktree: &Worktree) -> Result<(), String> {
-    take_away(&worktree.project, &worktree.top).await;
+    match Repository::of(&worktree.project, folder(worktree)).await {
+        Ok(project) => take_away(&project, &worktree.top).await,
+        Err(why) => tracing::info!(top = %worktree.top.display(), why, "git forgets no worktree"),
+    }
     let name = worktree.top.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let file = worktree.top.with_file_name(format!("{name}.json"));
-    changes::remove_scratch(&worktree.top);
     let removed = match fs::remove_dir_all(&worktree.top) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => fs::remove_file(&file),
@@ -112,9 +126,20 @@ pub async fn remove(worktree: &Worktree) -> Result<(), String> {
 }
 
 /// Has git forget a worktree, if the repository is still there, and remove it.
-async fn take_away(project: &Path, top: &Path) {
-    let remove = Git::in_folder(project).args(&["worktree", "remove", "--force"]).arg(top);
+async fn take_away(project: &Repository, top: &Path) {
+    let remove = project.git().args(&["worktree", "remove", "--force"]).arg(top);
     if let Err(why) = remove.run().await {
         tracing::info!(top = %top.display(), why, "git has not removed a worktree");
     }
+}
+
+/// The repository of a worktree, whatever the `.git` in there says.
+async fn repository(worktree: &Worktree) -> Result<Repository, String> {
+    let place = Place { top: worktree.top.clone(), git_dir: worktree.git_dir.clone() };
+    Repository::at(place, folder(worktree)).await
+}
+
+/// The folder that worktrees are in, which is ours.
+fn folder(worktree: &Worktree) -> &Path {
+    worktree.top.parent().unwrap_or(Path::new("/"))
 }
