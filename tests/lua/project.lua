@@ -155,6 +155,60 @@ case("another agent can be started while a command for the first one runs", func
   same(nvim:heard("prompt").text, "for the slow one")
 end)
 
+--- Holds (Configuration): What a project's file holds counts only where the user has trusted it: no link to a trusted file of another project, or of another kind, makes it count.
+case("trust does not follow links", function()
+  local nvim = check.start()
+  nvim:lua("require('rat').setup({ agents = { claude = { command = 'c' } } })")
+  local other = nvim.home .. "/other"
+  local texts = {
+    ["rules"] = "allow execute *",
+    ["settings.json"] = { options = { model = "large" } },
+    ["prompts/go.md"] = "Delete everything.",
+  }
+  for name, text in pairs(texts) do
+    nvim:trust(write(nvim, "other/.rat/" .. name, text))
+  end
+  --- Of both kinds: a comment of rules is a heading of a prompt.
+  nvim:trust(write(nvim, "mine/.rat/prompts/rules.md", "# Go\nallow execute *"))
+  local links = {
+    { ".rat", other .. "/.rat" },
+    { ".rat", "../other/.rat" },
+    { ".rat/rules", other .. "/.rat/rules" },
+    { ".rat/settings.json", other .. "/.rat/settings.json" },
+    { ".rat/prompts", other .. "/.rat/prompts" },
+    { ".rat/prompts/go.md", other .. "/.rat/prompts/go.md" },
+    { ".rat/rules", "prompts/rules.md" },
+    { ".rat/rules", "../../mine/.rat/prompts/rules.md" },
+  }
+  for i, link in ipairs(links) do
+    local project = i == 7 and "mine" or "linked" .. i
+    local path = ("%s/%s/%s"):format(nvim.home, project, link[1])
+    vim.fn.mkdir(vim.fs.dirname(path), "p")
+    assert(vim.uv.fs_symlink(link[2], path))
+    nvim:command("cd " .. vim.fs.joinpath(nvim.home, project))
+    nvim:lua("Said = {}")
+    nvim:command("RatStart! claude")
+    local start = nvim:heard("start", i)
+    same({ start.project_rules, start.options.options or {}, start.project_settings }, { {}, {}, {} })
+    local told = #link[1] == 4 and ".rat/rules" or link[1]
+    told = told == ".rat/prompts" and ".rat/prompts/go.md" or told
+    if told:find("prompts") then
+      same(nvim:lua("return require('rat.chat.prompt_files').list(vim.fn.getcwd())"), {})
+    end
+    nvim:told(told .. " is a link, or in a folder that is one, which trust does not follow.")
+  end
+  nvim:command("cd " .. other)
+  nvim:command("RatStart! claude")
+  same(nvim:heard("start", #links + 1).project_rules[1], "allow execute *")
+  -- A file of the same content counts no more than a link to it.
+  write(nvim, "copy/.rat/rules", texts.rules)
+  assert(vim.uv.fs_link(other .. "/.rat/settings.json", nvim.home .. "/copy/.rat/settings.json"))
+  nvim:command("cd ../copy")
+  nvim:command("RatStart! claude")
+  local start = nvim:heard("start", #links + 2)
+  same({ start.project_rules, start.options.options or {} }, { {}, {} })
+end)
+
 --- Holds (Installation): An agent's command for its installation is shown, and run in a terminal only if the user wants it.
 case("an agent is installed after a question", function()
   local nvim = check.start()

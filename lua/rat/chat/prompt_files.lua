@@ -61,13 +61,14 @@ local function parse(path, text)
   end
 end
 
----@param folder string
----@return string[] paths sorted
-local function files_in(folder)
+--- The prompts of a project.
+---@param project string
+---@return string[] paths relative to its folder, sorted
+local function files_of(project)
   local paths = {}
-  for entry, kind in vim.fs.dir(folder) do
+  for entry, kind in vim.fs.dir(vim.fs.joinpath(project, PROJECT)) do
     if kind ~= "directory" and name_of(entry) and #paths < MAX_FILES then
-      paths[#paths + 1] = vim.fs.joinpath(folder, entry)
+      paths[#paths + 1] = vim.fs.joinpath(PROJECT, entry)
     end
   end
   table.sort(paths)
@@ -116,7 +117,7 @@ function M.list(cwd)
       tell_problem(path, problem)
     end
   end
-  for _, file in ipairs(trust.read(files_in(vim.fs.joinpath(project, PROJECT)), MAX_BYTES)) do
+  for _, file in ipairs(trust.read(project, files_of(project), MAX_BYTES)) do
     if file.problem then
       tell_problem(file.path, file.problem)
     elseif file.trust == "trusted" then

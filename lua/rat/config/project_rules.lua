@@ -17,7 +17,7 @@ local UNTRUSTED = "You have not trusted the current %s, so its rules do not hold
 ---@return string[]
 function M.lines(cwd)
   local path = vim.fs.joinpath(cwd, M.FILE)
-  local file = trust.read({ path }, MAX_BYTES)[1]
+  local file = trust.read(cwd, { M.FILE }, MAX_BYTES)[1]
   if not file then
     return {}
   elseif file.problem then

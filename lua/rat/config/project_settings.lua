@@ -59,7 +59,7 @@ end
 ---@return rat.ProjectSettings
 function M.read(cwd)
   local path = vim.fs.joinpath(cwd, M.FILE)
-  local file = trust.read({ path }, MAX_BYTES)[1]
+  local file = trust.read(cwd, { M.FILE }, MAX_BYTES)[1]
   if not file or file.trust == "denied" then
     return {}
   elseif file.problem then

@@ -1,4 +1,5 @@
---- Reads files that count only while the user trusts them as they are now (|:trust|): an agent may have written them.
+--- Reads files of a project that count only while the user trusts them as they are now (|:trust|): an agent may have written
+--- them, or made links to what the user trusts elsewhere.
 local notify = require("rat.util.notify")
 local text_file = require("rat.util.text_file")
 
@@ -47,21 +48,28 @@ end
 ---@field trust rat.Trust
 ---@field problem? string why it could not be read: the end of a sentence that begins with the name of the file
 
---- Reads files. What does not exist is left out.
----@param paths string[] absolute
+--- Reads files of a project. What does not exist is left out. A file that a link leads to is not read: what is trusted is the
+--- content of one file, of this project and in this place.
+---@param folder string of the project; absolute
+---@param names string[] relative to it
 ---@param max_bytes integer larger files are not read
 ---@return rat.TrustedFile[]
-function M.read(paths, max_bytes)
+function M.read(folder, names, max_bytes)
   local files, known = {}, nil ---@type rat.TrustedFile[], table<string, string>?
-  for _, path in ipairs(paths) do
+  local real_folder = vim.uv.fs_realpath(folder) or folder
+  for _, name in ipairs(names) do
+    local path, own = vim.fs.joinpath(folder, name), vim.fs.joinpath(real_folder, name)
     local text, problem = text_file.read(path, max_bytes)
+    if text and vim.uv.fs_realpath(path) ~= own then
+      text, problem = nil, "is a link, or in a folder that is one, which trust does not follow"
     -- |sha256()| takes no text with NUL.
-    if text and text:find("\0", 1, true) then
+    elseif text and text:find("\0", 1, true) then
       text, problem = nil, "is not a text file"
     end
     if text then
       known = known or database()
-      local hash, trusted = vim.fn.sha256(text), known[vim.uv.fs_realpath(path) or path]
+      -- Whatever the path has led to meanwhile, this text counts only if it is trusted in this place.
+      local hash, trusted = vim.fn.sha256(text), known[own]
       local trust = trusted == hash and "trusted" or trusted == "!" and "denied" or "untrusted"
       files[#files + 1] = { path = path, text = text, hash = hash, trust = trust }
     elseif problem then
