@@ -7,6 +7,7 @@ mod chats_speed;
 mod completion_speed;
 mod exec_speed;
 mod hostile_memory;
+mod hostile_server;
 mod hostile_sizes;
 mod hostile_speed;
 mod large_files;

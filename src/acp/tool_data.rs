@@ -1,6 +1,7 @@
 //! Decodes the input and the output of tool calls, whose shape no protocol defines.
 
 use super::fields::{cut, texts};
+use crate::jsonrpc::printed::indented;
 use crate::session::terminal::request::{quote, runs_line};
 use crate::session::tool_call::ToolInput;
 use serde_json::Value;
@@ -17,7 +18,7 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
     if value.as_object().is_some_and(serde_json::Map::is_empty) {
         return None;
     }
-    let json = format!("{value:#}");
+    let json = indented(&value);
     let Value::Object(map) = value else {
         return Some(ToolInput {
             fields: vec![(String::new(), as_text(value))],
@@ -130,7 +131,7 @@ pub(super) fn output(value: &Value) -> Option<String> {
         return Some(text.to_owned());
     }
     let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
-    (!empty).then(|| format!("{value:#}"))
+    (!empty).then(|| indented(value))
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// The longest line of an agent that is recorded, in bytes. On its way to the disk it takes several times as much memory.
+const LONGEST_RECORDED: usize = 16 << 20;
+
 /// How many messages can be summed up.
 const RECENT: usize = 8;
 
@@ -105,6 +108,9 @@ impl Trace {
         }
         if let Some(message) = message {
             self.note(direction, message, bytes.len());
+        }
+        if bytes.len() > LONGEST_RECORDED {
+            return self.spool.record(self.heard, Direction::Missing, b"1");
         }
         self.spool.record(self.heard, direction, bytes);
     }
@@ -259,6 +265,24 @@ mod tests {
         let all = ["→ session/prompt 1", "← fs/read_text_file 1", "← answer 1"];
         assert_eq!(trace.summaries(10), all);
         assert_eq!(trace.summaries(2), all[1..]);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_missing() {
+        let mut trace = trace();
+        receive(&mut trace, r#"{"method":"one"}"#);
+        receive(
+            &mut trace,
+            &format!(r#"{{"method":"long","params":"{}"}}"#, "x".repeat(LONGEST_RECORDED)),
+        );
+        receive(&mut trace, r#"{"method":"two"}"#);
+        let text = trace.spool().text();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(
+            lines.len() == 3 && lines[1].contains(r#""direction":"missing","message":1"#),
+            "{text}"
+        );
+        assert_eq!(trace.summaries(2), ["← long", "← two"]);
     }
 
     #[test]

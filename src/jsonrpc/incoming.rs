@@ -8,8 +8,17 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 /// The longest accepted line, in bytes. The protocol has no limit, and images and whole files
-/// arrive in one line.
-pub const LONGEST_LINE: usize = 256 << 20;
+/// arrive in one line: files of 64 MiB. On its way a line is held up to three times, which has to
+/// fit into what `:help rat-memory` says.
+pub const LONGEST_LINE: usize = 65 << 20;
+
+/// The longest id of a request, in bytes. It is kept until the request is answered.
+const LONGEST_ID: usize = 4 << 10;
+
+/// A line of more than this many bytes may have at most `MAX_VALUES` values: as Rust values they
+/// take many times the memory of their text.
+const SMALL_LINE: usize = 1 << 20;
+const MAX_VALUES: usize = 1 << 20;
 
 /// A buffer of more than this many bytes is freed once its line is complete.
 const RETAINED_CAPACITY: usize = 1 << 20;
@@ -61,6 +70,19 @@ impl Lines {
     pub fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
         if !self.partial.is_empty() || self.dropped > 0 {
             self.complete(&[], &mut each);
+        }
+    }
+
+    /// How many bytes of a line are held whose end has not been read.
+    pub fn held(&self) -> usize {
+        self.partial.len()
+    }
+
+    /// Drops the line whose end has not been read, as one that is too long.
+    pub fn give_up(&mut self) {
+        if !self.partial.is_empty() {
+            self.dropped = self.partial.len();
+            self.partial = Vec::new();
         }
     }
 
@@ -146,6 +168,12 @@ pub enum ParseError {
     /// The line is an array: ACP has no batches.
     #[error("a JSON-RPC batch, which ACP does not have")]
     Batch,
+    /// The id of a request is so long that it cannot be meant as one.
+    #[error("a request with an id of {0} bytes")]
+    LongId(usize),
+    /// The line has far more values than any message.
+    #[error("more than {MAX_VALUES} values")]
+    TooComplex,
     /// An object without `method`, `result` and `error`, or a response without an id.
     #[error("neither a request nor an answer")]
     Neither,
@@ -177,11 +205,17 @@ pub fn parse(line: &str) -> Result<Message<'_>, ParseError> {
     match line.as_bytes().first() {
         None => return Err(ParseError::Blank),
         Some(b'[') => return Err(ParseError::Batch),
+        Some(_) if line.len() > SMALL_LINE && values(line.as_bytes()) > MAX_VALUES => {
+            return Err(ParseError::TooComplex);
+        }
         Some(_) => {}
     }
     let envelope: Envelope<'_> =
         serde_json::from_str(line).map_err(|error| ParseError::NotJson(error.to_string()))?;
     match envelope {
+        Envelope { id: Some(id), method: Some(_), .. } if id.get().len() > LONGEST_ID => {
+            Err(ParseError::LongId(id.get().len()))
+        }
         Envelope { id: Some(id), method: Some(Text(method)), params, .. } => {
             Ok(Message::Request { id, method, params })
         }
@@ -195,6 +229,26 @@ pub fn parse(line: &str) -> Result<Message<'_>, ParseError> {
             Ok(Message::Response { id, outcome: Ok(result), has_version: jsonrpc.is_some() })
         }
         _ => Err(ParseError::Neither),
+    }
+}
+
+/// How many values JSON has, about: the commas and brackets outside of strings.
+fn values(json: &[u8]) -> usize {
+    let (mut count, mut rest) = (0, json);
+    loop {
+        let end = memchr::memchr(b'"', rest).unwrap_or(rest.len());
+        count += rest[..end].iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+        let Some(mut string) = rest.get(end + 1..) else { return count };
+        loop {
+            match memchr::memchr2(b'"', b'\\', string) {
+                Some(at) if string[at] == b'"' => {
+                    rest = &string[at + 1..];
+                    break;
+                }
+                Some(at) => string = string.get(at + 2..).unwrap_or_default(),
+                None => return count,
+            }
+        }
     }
 }
 
@@ -321,6 +375,17 @@ mod tests {
         assert_eq!(parse(r#"{"result":1}"#).err(), Some(ParseError::Neither));
         assert!(matches!(parse("warning: hello"), Err(ParseError::NotJson(_))));
         assert!(matches!(parse(r#"{"method":5,"id":1}"#), Err(ParseError::NotJson(_))));
+    }
+
+    #[test]
+    fn a_line_of_a_million_values_is_none_and_a_long_text_is_one() {
+        let values = format!(r#"{{"method":"m","params":[{}1]}}"#, "1,".repeat(MAX_VALUES));
+        assert_eq!(parse(&values).err(), Some(ParseError::TooComplex));
+        let text = r#"\",[{\\"#.repeat(MAX_VALUES / 2);
+        let text = format!(r#"{{"method":"m","params":{{"text":"{text}"}}}}"#);
+        assert!(matches!(parse(&text), Ok(Message::Notification { .. })));
+        let id = format!(r#"{{"method":"m","id":"{}"}}"#, "x".repeat(LONGEST_ID));
+        assert_eq!(parse(&id).err(), Some(ParseError::LongId(LONGEST_ID + 2)));
     }
 
     #[test]

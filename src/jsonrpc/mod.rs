@@ -3,4 +3,6 @@
 
 pub mod incoming;
 pub mod outgoing;
+pub mod printed;
 pub mod recording;
+pub mod room;

@@ -6,6 +6,7 @@ use super::protocol::{self, CallRequest, Reaction};
 use super::shared::{MAX_OPEN, Shared};
 use crate::core::messages::tools::{ToolAnswer, ToolCalled, ToolsEvent};
 use crate::jsonrpc::incoming::{Line, Lines, repair_surrogates};
+use crate::jsonrpc::printed::indented;
 use serde_json::Value;
 use std::io;
 use std::sync::Arc;
@@ -22,6 +23,9 @@ pub(super) const WELCOME: &str = "welcome";
 /// How long the token may be, in bytes, and how long a pipe may take to send it.
 const LONGEST_TOKEN: usize = 256;
 const TOKEN_LIMIT: Duration = Duration::from_secs(5);
+
+/// The longest name of a tool call that a call says it is, in bytes.
+const LONGEST_TOOL_CALL: usize = 4 << 10;
 
 /// How many lines may wait to be read by a pipe.
 const MAX_UNREAD: usize = 256;
@@ -40,12 +44,7 @@ async fn talk(mut stream: UnixStream, shared: &Arc<Shared>) -> io::Result<()> {
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     };
     let (lines, queue) = mpsc::channel(MAX_UNREAD);
-    let admitted = {
-        let mut state = shared.state.lock();
-        let is_user = state.socket.as_ref().is_some_and(|socket| socket.user == user);
-        if is_user { state.admit(&token, lines) } else { None }
-    };
-    let Some(caller) = admitted else {
+    let Some(caller) = shared.admit(user, &token, lines) else {
         tracing::warn!(target: "mcp", user, "somebody without a valid token was refused");
         let refusal =
             "this session of the agent has ended, or was never given the editor's tools\n";
@@ -55,7 +54,7 @@ async fn talk(mut stream: UnixStream, shared: &Arc<Shared>) -> io::Result<()> {
     let (from_pipe, to_pipe) = stream.into_split();
     let result = tokio::select! {
         read = read_all(from_pipe, rest, shared, caller) => read,
-        written = write_all(to_pipe, queue) => written,
+        written = write_all(to_pipe, queue, shared, caller) => written,
     };
     shared.leave(caller);
     result
@@ -82,8 +81,13 @@ async fn read_all(
     caller: u64,
 ) -> io::Result<()> {
     let mut lines = Lines::new(protocol::LONGEST);
+    let mut share = shared.unfinished.share();
     loop {
         lines.feed(&read, |line| shared.receive(caller, &line));
+        if !share.hold(lines.held()) {
+            lines.give_up();
+            share.hold(0);
+        }
         read.clear();
         if pipe.read_buf(&mut read).await? == 0 {
             return Ok(());
@@ -92,10 +96,16 @@ async fn read_all(
 }
 
 /// Ends once nothing more will be sent.
-async fn write_all(mut pipe: OwnedWriteHalf, mut queue: mpsc::Receiver<String>) -> io::Result<()> {
-    while let Some(mut line) = queue.recv().await {
-        line.push('\n');
+async fn write_all(
+    mut pipe: OwnedWriteHalf,
+    mut queue: mpsc::Receiver<String>,
+    shared: &Shared,
+    caller: u64,
+) -> io::Result<()> {
+    while let Some(line) = queue.recv().await {
         pipe.write_all(line.as_bytes()).await?;
+        pipe.write_all(b"\n").await?;
+        shared.was_read(caller, line.len());
     }
     pipe.shutdown().await
 }
@@ -118,7 +128,7 @@ impl Shared {
             Reaction::Call(call) => match decode(&call.name, &call.arguments, &own) {
                 Ok(request) => {
                     // As agents' inputs are shown, so that the two can be compared.
-                    let input = format!("{:#}", call.arguments);
+                    let input = indented(&call.arguments);
                     let tool_call = tool_call_of(&call.meta).map(Into::into);
                     if let Some((token, grant)) = self.enter(caller, call.id) {
                         let asked = ToolCalled { token, grant, request, input, tool_call };
@@ -142,5 +152,6 @@ impl Shared {
 
 /// Returns the tool call of the session that a call is: Claude and Codex say that in `_meta`.
 fn tool_call_of(meta: &Value) -> Option<&str> {
-    ["claudecode/toolUseId", "callId"].iter().find_map(|key| meta.get(key)?.as_str())
+    let mut named = ["claudecode/toolUseId", "callId"].iter().map(|key| meta.get(key)?.as_str());
+    named.find_map(|name| name.filter(|name| name.len() <= LONGEST_TOOL_CALL))
 }

@@ -15,7 +15,6 @@ use crate::core::messages::tools::{GrantId, ToolsCommand, ToolsEvent, UserTool};
 use crate::process::program;
 use crate::session::agent::McpServer;
 use crate::session::editor_tool::SERVER_NAME;
-use parking_lot::Mutex;
 use shared::Shared;
 use socket::{SOCKET_VARIABLE, Socket, TOKEN_VARIABLE};
 use std::fs::File;
@@ -43,7 +42,7 @@ pub struct ToolServer {
 impl ToolServer {
     /// Creates the server, which sends what happens to `events`. Its socket will be in `folder`, see [`socket::new_folder`].
     pub fn new(events: mpsc::UnboundedSender<Event>, folder: PathBuf) -> Self {
-        Self { folder, shared: Arc::new(Shared { events, state: Mutex::default() }) }
+        Self { folder, shared: Arc::new(Shared::new(events)) }
     }
 
     /// Runs a command without waiting. Must be called inside a tokio runtime.
@@ -108,9 +107,16 @@ impl ToolServer {
 async fn accept(listener: UnixListener, shared: Arc<Shared>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
-                tokio::spawn(connection::serve(stream, Arc::clone(&shared)));
-            }
+            Ok((stream, _)) => match shared.connections.clone().try_acquire_owned() {
+                Ok(place) => {
+                    let shared = Arc::clone(&shared);
+                    tokio::spawn(async move {
+                        connection::serve(stream, shared).await;
+                        drop(place);
+                    });
+                }
+                Err(_) => tracing::warn!(target: "mcp", "somebody was refused: too many are here"),
+            },
             Err(error) => {
                 // Such as too many open files.
                 tracing::warn!(target: "mcp", %error, "somebody could not connect");

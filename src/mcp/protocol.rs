@@ -3,8 +3,9 @@
 
 use super::listing;
 use crate::core::messages::tools::{ToolAnswer, UserTool};
-use crate::jsonrpc::incoming::{LONGEST_LINE, Message, parse};
+use crate::jsonrpc::incoming::{Message, parse};
 use crate::jsonrpc::outgoing;
+use crate::session::label;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -14,6 +15,9 @@ use std::borrow::Cow;
 /// another.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
+/// How much of what an agent calls something is repeated to it, in characters.
+const MAX_NAME: usize = 200;
+
 /// JSON-RPC `method not found`.
 const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC `invalid params`.
@@ -21,8 +25,8 @@ const INVALID_PARAMS: i64 = -32602;
 /// JSON-RPC `parse error`.
 const PARSE_ERROR: i64 = -32700;
 
-/// The longest line that is taken, in bytes.
-pub(super) const LONGEST: usize = LONGEST_LINE / 4;
+/// The longest line that is taken, in bytes. It is more than the longest arguments, so that who sends too many is told.
+pub(super) const LONGEST: usize = 16 << 20;
 
 /// The longest arguments of a call, in bytes.
 const LONGEST_ARGUMENTS: usize = 1 << 20;
@@ -90,7 +94,11 @@ pub(super) fn react<'a>(line: &'a str, own: &[UserTool]) -> Reaction<'a> {
         "ping" => Reaction::Reply(result(id, &json!({}))),
         "tools/list" => Reaction::Reply(result(id, &listing::tools(own))),
         "tools/call" => call(id, params),
-        _ => Reaction::Reply(error(id, METHOD_NOT_FOUND, &format!("there is no method {method}"))),
+        _ => Reaction::Reply(error(
+            id,
+            METHOD_NOT_FOUND,
+            &format!("there is no method {}", label::short(&method, MAX_NAME)),
+        )),
     }
 }
 

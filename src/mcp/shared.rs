@@ -4,19 +4,33 @@ use super::protocol;
 use super::socket::Socket;
 use crate::core::messages::event::Event;
 use crate::core::messages::tools::{GrantId, ToolAnswer, ToolCallToken, ToolsEvent, UserTool};
+use crate::jsonrpc::room::{Room, Share};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use tokio::sync::mpsc;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc};
 
 /// How many calls of one connection may be open at once.
 pub(super) const MAX_OPEN: usize = 64;
+
+/// How many connections there may be at once.
+pub(super) const MAX_CONNECTIONS: usize = 256;
+
+/// How much all connections may hold of lines that are not complete, in bytes, and of lines that nobody has read yet.
+const MAX_UNFINISHED: usize = 32 << 20;
+const MAX_UNREAD: usize = 32 << 20;
 
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) events: mpsc::UnboundedSender<Event>,
     pub(super) state: Mutex<ServerState>,
+    /// What the lines take that are not complete.
+    pub(super) unfinished: Room,
+    /// What the lines take that nobody has read yet.
+    unread: Room,
+    pub(super) connections: Arc<Semaphore>,
 }
 
 /// The state of the server.
@@ -41,6 +55,8 @@ pub(super) struct Caller {
     /// How many of its calls are open.
     open: usize,
     lines: Option<mpsc::Sender<String>>,
+    /// What these take.
+    unread: Share,
 }
 
 /// A call that waits for its answer.
@@ -60,10 +76,10 @@ impl ServerState {
 
     /// Lets a caller in that knows a token, and whose lines are sent to `lines`. Returns its number; `None` if nothing was granted
     /// by this token.
-    pub(super) fn admit(&mut self, token: &str, lines: mpsc::Sender<String>) -> Option<u64> {
+    fn admit(&mut self, token: &str, lines: mpsc::Sender<String>, unread: Share) -> Option<u64> {
         let grant = *self.grants.get(token)?;
         let number = self.next();
-        self.callers.insert(number, Caller { grant, open: 0, lines: Some(lines) });
+        self.callers.insert(number, Caller { grant, open: 0, lines: Some(lines), unread });
         Some(number)
     }
 
@@ -84,6 +100,9 @@ impl ServerState {
 impl Caller {
     /// Sends a line. Ends the connection if too many wait to be read.
     fn send(&mut self, line: String) {
+        if !self.unread.hold(self.unread.held() + line.len()) {
+            self.lines = None;
+        }
         if self.lines.as_ref().is_some_and(|lines| lines.try_send(line).is_err()) {
             self.lines = None;
         }
@@ -91,6 +110,32 @@ impl Caller {
 }
 
 impl Shared {
+    /// Creates what connections share. What happens is sent to `events`.
+    pub(super) fn new(events: mpsc::UnboundedSender<Event>) -> Self {
+        Self {
+            events,
+            state: Mutex::default(),
+            unfinished: Room::new(MAX_UNFINISHED),
+            unread: Room::new(MAX_UNREAD),
+            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
+        }
+    }
+
+    /// Lets a caller of this user in, as [`ServerState::admit`] does.
+    pub(super) fn admit(&self, user: u32, token: &str, lines: mpsc::Sender<String>) -> Option<u64> {
+        let mut state = self.state.lock();
+        let is_user = state.socket.as_ref().is_some_and(|socket| socket.user == user);
+        if is_user { state.admit(token, lines, self.unread.share()) } else { None }
+    }
+
+    /// A caller has read a line of so many bytes.
+    pub(super) fn was_read(&self, caller: u64, bytes: usize) {
+        if let Some(caller) = self.state.lock().callers.get_mut(&caller) {
+            let unread = caller.unread.held().saturating_sub(bytes);
+            caller.unread.hold(unread);
+        }
+    }
+
     /// Reports something. Once the event loop has ended, it is dropped.
     pub(super) fn report(&self, event: ToolsEvent) {
         let _ = self.events.send(Event::Tools(event));

@@ -248,6 +248,9 @@ pub(super) fn cleaned<'a>(
     bytes: &'a [u8],
 ) -> Cow<'a, str> {
     let text = String::from_utf8_lossy(bytes);
+    if direction == Direction::Missing {
+        return text;
+    }
     let is_message = matches!(direction, Direction::ToAgent | Direction::FromAgent);
     if !is_message {
         return Value::from(redactor.text(&text)).to_string().into();

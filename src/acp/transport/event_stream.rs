@@ -7,11 +7,13 @@ use super::sse::{Parser, ServerEvent};
 use crate::core::messages::agent::{ExitCause, Obstacle};
 use crate::jsonrpc::incoming;
 use crate::jsonrpc::incoming::{LONGEST_LINE, Message};
+use crate::jsonrpc::room::Room;
 use parking_lot::Mutex;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
 use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,6 +34,15 @@ const MAX_ATTEMPTS: u32 = 5;
 const MAX_UNKNOWN: u32 = 8;
 const UNKNOWN_WAIT: Duration = Duration::from_millis(25);
 
+/// The shortest such wait, whatever the server says: otherwise one that ends each stream at once gets hundreds of requests a second.
+const SHORTEST_WAIT: Duration = Duration::from_millis(100);
+
+/// How much all streams and answers of a connection may hold that is not passed on, in bytes: the longest message and what is short.
+const ROOM: usize = LONGEST_LINE + (1 << 20);
+
+/// The longest name of a session that a request can carry, in bytes.
+const LONGEST_NAME: usize = 4 << 10;
+
 /// How many ids are kept to recognize events that are repeated.
 const MAX_KNOWN_IDS: usize = 4096;
 
@@ -39,6 +50,8 @@ const MAX_KNOWN_IDS: usize = 4096;
 pub(super) struct Inbox {
     pub(super) server: Server,
     to_us: AsyncMutex<ToUs>,
+    /// What all streams and answers may hold.
+    room: Room,
     /// The ids of our requests whose result names a new session.
     opening: Mutex<HashSet<String>>,
     new_sessions: mpsc::UnboundedSender<String>,
@@ -74,7 +87,8 @@ impl Inbox {
         let (new_sessions, told) = mpsc::unbounded_channel();
         let to_us = AsyncMutex::new(to_us);
         let (opening, lacks_stream) = (Mutex::default(), AtomicBool::new(false));
-        (Arc::new(Self { server, to_us, opening, new_sessions, lacks_stream }), told)
+        let room = Room::new(ROOM);
+        (Arc::new(Self { server, to_us, room, opening, new_sessions, lacks_stream }), told)
     }
 
     /// The result of our request with this id will name a new session.
@@ -104,7 +118,8 @@ impl Inbox {
         if !self.opening.lock().remove(id.get()) {
             return None;
         }
-        serde_json::from_str::<Opened>(outcome.ok()?.get()).ok().map(|opened| opened.session)
+        let opened = serde_json::from_str::<Opened>(outcome.ok()?.get()).ok()?;
+        Some(opened.session).filter(|session| session.len() <= LONGEST_NAME)
     }
 
     /// Passes on what the answer to a request holds: messages as events, or one as JSON. `id` is that of our request. Returns
@@ -117,7 +132,7 @@ impl Inbox {
         let unread = |_| ExitCause::HungUp(String::new());
         let broken = |error: reqwest::Error| Failure::of(&error).lost();
         if is_event_stream(&response) {
-            let (mut parser, mut events) = (Parser::default(), Vec::new());
+            let (mut parser, mut events) = (Parser::new(&self.room), Vec::new());
             let mut is_answered = id.is_none();
             while let Some(bytes) = response.chunk().await.map_err(broken)? {
                 parser.feed(&bytes, &mut events);
@@ -125,15 +140,17 @@ impl Inbox {
                     is_answered = is_answered || answers(&event.data, id);
                     self.message(&event.data).await.map_err(unread)?;
                 }
+                parser.passed_on();
             }
             if !is_answered && self.lacks_stream.load(Ordering::Relaxed) {
                 return Err(ExitCause::Lost("its answer broke off".to_owned()));
             }
             return Ok(false);
         }
-        let mut body = Vec::new();
+        let (mut body, mut share) = (Vec::new(), self.room.share());
         while let Some(bytes) = response.chunk().await.map_err(broken)? {
-            if body.len() + bytes.len() > LONGEST_LINE {
+            let length = body.len() + bytes.len();
+            if length > LONGEST_LINE || !share.hold(length) {
                 return Err(ExitCause::Lost("a message is too long".to_owned()));
             }
             body.extend_from_slice(&bytes);
@@ -142,9 +159,9 @@ impl Inbox {
         if !body.trim_ascii().starts_with(b"{") {
             return Ok(false);
         }
-        let text = String::from_utf8_lossy(&body);
-        let is_error =
-            matches!(incoming::parse(text.trim()), Ok(Message::Response { outcome: Err(_), .. }));
+        let is_error = std::str::from_utf8(&body).is_ok_and(|text| {
+            matches!(incoming::parse(text), Ok(Message::Response { outcome: Err(_), .. }))
+        });
         self.message(&body).await.map_err(unread)?;
         Ok(is_error)
     }
@@ -170,8 +187,10 @@ pub(super) fn media_type(response: &Response) -> Option<&str> {
 #[derive(Debug, Default)]
 struct Position {
     last_id: Option<String>,
-    known: HashSet<String>,
-    oldest: VecDeque<String>,
+    /// Hashes of ids, of which a server may have made long ones.
+    known: HashSet<u64>,
+    oldest: VecDeque<u64>,
+    hasher: RandomState,
     /// Whether the server may be repeating what came before the stream broke off.
     may_repeat: bool,
 }
@@ -180,7 +199,8 @@ impl Position {
     /// Notes an event. Returns whether it came before.
     fn is_repeated(&mut self, event: &ServerEvent) -> bool {
         let Some(id) = &event.id else { return false };
-        if self.known.contains(id) {
+        let id = self.hasher.hash_one(id);
+        if self.known.contains(&id) {
             return self.may_repeat;
         }
         self.may_repeat = false;
@@ -189,8 +209,8 @@ impl Position {
         {
             self.known.remove(&oldest);
         }
-        self.known.insert(id.clone());
-        self.oldest.push_back(id.clone());
+        self.known.insert(id);
+        self.oldest.push_back(id);
         false
     }
 }
@@ -204,7 +224,7 @@ pub(super) async fn follow(
 ) -> ExitCause {
     let mut established = Some(established);
     let mut tell = move || established.take().map(|established| established.send(()));
-    let (mut position, mut parser) = (Position::default(), Parser::default());
+    let (mut position, mut parser) = (Position::default(), Parser::new(&inbox.room));
     let (mut was_open, mut attempts, mut unknown) = (false, 0, 0);
     loop {
         let mut request = inbox.server.request(Method::GET);
@@ -256,12 +276,12 @@ pub(super) async fn follow(
         if position.last_id.is_none() || attempts == MAX_ATTEMPTS {
             return ExitCause::Lost(detail);
         }
-        let first = parser.retry().unwrap_or(FIRST_WAIT);
+        let first = parser.retry().unwrap_or(FIRST_WAIT).max(SHORTEST_WAIT);
         sleep(first.saturating_mul(2_u32.pow(attempts)).min(LONGEST_WAIT)).await;
         attempts += 1;
         position.may_repeat = true;
         // What was cut off is sent again as a whole.
-        parser = parser.restarted();
+        parser = parser.restarted(&inbox.room);
     }
 }
 
@@ -290,6 +310,9 @@ async fn read(
                 inbox.message(&event.data).await?;
             }
         }
-        position.last_id = parser.last_id().map(str::to_owned);
+        parser.passed_on();
+        if position.last_id.as_deref() != parser.last_id() {
+            position.last_id = parser.last_id().map(str::to_owned);
+        }
     }
 }

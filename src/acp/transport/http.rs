@@ -31,6 +31,9 @@ const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
 /// only once its turn has ended must still get its cancellation.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How many of our messages may wait for the end of what they are answered with, before no more are sent.
+const MAX_POSTS: usize = 64;
+
 /// How long a message waits for the stream of its session.
 const STREAM_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -163,7 +166,7 @@ impl Carrier {
                     self.listen(Some(session));
                     continue;
                 }
-                line = from_us.next() => line,
+                line = from_us.next(), if self.posts.len() < MAX_POSTS => line,
             };
             let Some(line) = line else { return self.close().await };
             let sent = match &self.form {

@@ -3,6 +3,7 @@
 
 use crate::core::messages::agent::{ExitCause, Obstacle};
 use crate::session::agent::{AgentConfig, RemoteAgent};
+use crate::session::label;
 use parking_lot::Mutex;
 use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use reqwest::redirect::Policy;
@@ -22,6 +23,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 /// The largest number of redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
+
+/// How many bytes of cookies are kept, with their names, and how much of an address is told, in characters.
+const MAX_COOKIES: usize = 16 << 10;
+const MAX_TARGET: usize = 200;
+
+/// How many connections are kept open that nothing is sent through.
+const MAX_IDLE: usize = 8;
 
 /// A server and what it has to be sent with each request.
 #[derive(Debug)]
@@ -78,6 +86,7 @@ impl Server {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(KEEP_ALIVE)
             .http2_keep_alive_interval(KEEP_ALIVE)
+            .pool_max_idle_per_host(MAX_IDLE)
             .no_proxy();
         if is_websocket {
             client = client.http1_only();
@@ -128,7 +137,10 @@ impl Server {
             let target = location.and_then(|to| response.url().join(to).ok());
             format!(
                 "it redirects to {}",
-                target.map_or_else(|| "nowhere".to_owned(), without_query)
+                target.map_or_else(
+                    || "nowhere".to_owned(),
+                    |target| label::short(&without_query(target), MAX_TARGET)
+                )
             )
         } else {
             format!("it answered {}", status.to_string().trim())
@@ -150,6 +162,11 @@ impl Server {
                 cookies.remove(name.trim());
             } else {
                 cookies.insert(name.trim().to_owned(), value.trim().to_owned());
+                let held = cookies.iter().map(|(name, value)| name.len() + value.len());
+                // What cannot be sent back does not lead anywhere.
+                if held.sum::<usize>() > MAX_COOKIES {
+                    cookies.remove(name.trim());
+                }
             }
         }
     }

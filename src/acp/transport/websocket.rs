@@ -15,6 +15,7 @@ use reqwest::header::{
 };
 use reqwest::{Method, StatusCode, Upgraded};
 use std::time::Duration;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
@@ -34,6 +35,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// How long what has arrived is still passed on when nothing can be sent any more.
 const BROKEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How many pings may come until we wait for the answers to be sent: the agent's side may not read them.
+const MAX_PINGS: usize = 256;
 
 /// How much of the reason for closing is shown, in characters.
 const MAX_REASON: usize = 120;
@@ -77,18 +81,19 @@ async fn connect(server: &Server) -> Result<Socket, Failure> {
 type LastHeard = Mutex<Option<Instant>>;
 
 async fn carry(socket: Socket, mut from_us: FromUs, mut to_us: ToUs) -> ExitCause {
-    let (mut sink, mut stream) = socket.split();
+    let (sink, mut stream) = socket.split();
+    let sink = AsyncMutex::new(sink);
     let heard = Mutex::new(Some(Instant::now()));
-    let down = receive(&mut stream, &mut to_us, &heard);
+    let down = receive(&mut stream, &sink, &mut to_us, &heard);
     tokio::pin!(down);
     let sent = tokio::select! {
         cause = &mut down => return cause,
-        sent = send(&mut sink, &mut from_us, &heard) => sent,
+        sent = send(&sink, &mut from_us, &heard) => sent,
     };
     match sent {
         Sent::All => {
             let closing = async {
-                let _ = sink.close().await;
+                let _ = sink.lock().await.close().await;
                 down.await
             };
             timeout(CLOSE_TIMEOUT, closing).await.unwrap_or(ExitCause::HungUp(String::new()))
@@ -106,10 +111,11 @@ async fn carry(socket: Socket, mut from_us: FromUs, mut to_us: ToUs) -> ExitCaus
 /// Passes on what the agent says until the connection ends, and returns why it has.
 async fn receive(
     stream: &mut SplitStream<Socket>,
+    sink: &AsyncMutex<SplitSink<Socket, Message>>,
     to_us: &mut ToUs,
     heard: &LastHeard,
 ) -> ExitCause {
-    let mut end = None;
+    let (mut end, mut pings) = (None, 0);
     loop {
         let message = stream.next().await;
         *heard.lock() = None;
@@ -131,6 +137,17 @@ async fn receive(
                     None => ExitCause::HungUp(String::new()),
                 });
             }
+            Some(Ok(Message::Ping(_))) => {
+                pings += 1;
+                if pings == MAX_PINGS {
+                    let flushed = async { sink.lock().await.flush().await };
+                    match timeout(MAX_SILENCE, flushed).await {
+                        Ok(Ok(())) => pings = 0,
+                        Ok(Err(error)) => return ExitCause::Lost(words(&error)),
+                        Err(_) => return ExitCause::Lost("it reads nothing".to_owned()),
+                    }
+                }
+            }
             Some(Ok(_)) => {}
             Some(Err(error)) => return end.unwrap_or_else(|| ExitCause::Lost(words(&error))),
             None => return end.unwrap_or_else(|| ExitCause::Lost("it broke off".to_owned())),
@@ -147,7 +164,7 @@ enum Sent {
 
 /// Sends our messages, and pings meanwhile.
 async fn send(
-    sink: &mut SplitSink<Socket, Message>,
+    sink: &AsyncMutex<SplitSink<Socket, Message>>,
     from_us: &mut FromUs,
     heard: &LastHeard,
 ) -> Sent {
@@ -168,7 +185,7 @@ async fn send(
                 Message::Ping(Vec::new().into())
             }
         };
-        if let Err(error) = sink.send(message).await {
+        if let Err(error) = sink.lock().await.send(message).await {
             return Sent::Broken(error);
         }
     }
