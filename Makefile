@@ -76,7 +76,7 @@ test-random: ## Run the random tests: on files (RAT_SEED, RAT_STEPS), and with h
 	nvim=$(nvim) && export NVIM_BIN="$$nvim" && $(CARGO) test --locked --test random -- --nocapture \
 	  && $(CARGO) test --locked --test without_neovim -- acp::markup acp::orders \
 	  && $(CARGO) test --locked --test in_neovim -- --test-threads=2 hostile::generated \
-	  && $(CARGO) test --locked --test alone -- hostile_sizes
+	  && $(CARGO) test --locked --test alone -- hostile_sizes hostile_streams
 
 .PHONY: soak
 soak: ## Play many turns of eight sessions, and watch what the binary and Neovim need; RAT_TURNS sets how many (10000), RAT_SOAK_SECONDS how long they take

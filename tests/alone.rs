@@ -10,6 +10,7 @@ mod hostile_memory;
 mod hostile_server;
 mod hostile_sizes;
 mod hostile_speed;
+mod hostile_streams;
 mod large_files;
 mod many_files;
 mod review_speed;

@@ -18,9 +18,14 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// Those that the environment chooses, which are printed.
     pub(crate) fn of(class: &'static str) -> Self {
+        Self::of_many(class, COUNT)
+    }
+
+    /// The same; so many unless the environment says how many.
+    pub(crate) fn of_many(class: &'static str, count: u64) -> Self {
         let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
         let first = number("RAT_HOSTILE_FROM").unwrap_or(0);
-        let count = number("RAT_HOSTILE").unwrap_or(COUNT);
+        let count = number("RAT_HOSTILE").unwrap_or(count);
         let seed = number("RAT_HOSTILE_SEED").unwrap_or(SEED);
         let inputs = Self { class, seed, numbers: first..first + count };
         // Not captured, so that it can be read while the test runs and when it hangs.
