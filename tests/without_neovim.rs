@@ -11,6 +11,7 @@ mod annotations;
 mod architecture;
 mod build;
 mod confine;
+mod confine_others;
 mod exec;
 mod exec_shells;
 mod exec_terminal;

@@ -5,7 +5,7 @@ use super::kernel::Kernel;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
     PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
-    RulesetError, RulesetStatus,
+    RulesetError, RulesetStatus, Scope,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,9 @@ const FILES: ABI = ABI::V3;
 
 /// The version from which on TCP ports can be limited.
 const PORTS: ABI = ABI::V4;
+
+/// The version from which on signals and abstract sockets can be kept inside (Linux 6.12). Without it they are not.
+const SCOPES: ABI = ABI::V6;
 
 /// Asks the kernel what it can enforce.
 pub(super) fn kernel() -> Kernel {
@@ -62,6 +65,9 @@ fn enforce(
     if ports.is_some() {
         ruleset = ruleset.handle_access(AccessNet::from_all(PORTS))?;
     }
+    if has_scopes() {
+        ruleset = ruleset.scope(Scope::from_all(SCOPES))?;
+    }
     let mut created = ruleset.create()?;
     for path in write {
         created = allow(created, path, writing)?;
@@ -77,6 +83,11 @@ fn enforce(
         created = created.add_rule(NetPort::new(*port, AccessNet::from_all(PORTS)))?;
     }
     created.restrict_self()
+}
+
+/// Whether the kernel can keep signals and abstract sockets inside.
+fn has_scopes() -> bool {
+    strict().scope(Scope::from_all(SCOPES)).and_then(Ruleset::create).is_ok()
 }
 
 fn strict() -> Ruleset {

@@ -21,6 +21,7 @@ pub use kernel::Kernel;
 use super::program;
 use crate::session::confinement::Confinement;
 use clap::Args;
+use nix::unistd::{Pid, getpgid, getppid, setpgid, setsid};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -114,13 +115,32 @@ fn create_new(path: &Path, content: &str) -> io::Result<()> {
 /// Restricts this process and becomes the program. Returns only if that fails, after saying why in one line on stderr. This
 /// process must have no other threads.
 pub fn run(policy: Policy) -> ExitCode {
-    let why = match restrict(policy, kernel()) {
+    let restricted = leave_terminal().and_then(|()| restrict(policy, kernel()));
+    let why = match restricted {
         Ok(command) => become_program(&command),
         Err(why) => format!("cannot be confined: {why}"),
     };
     // There is nowhere else to say that stderr is closed.
     let _ = writeln!(io::stderr(), "rat-nvim: not started: {why}");
     ExitCode::from(NOT_STARTED)
+}
+
+/// Leaves the terminal that this process is controlled by: reading it is enough to type into it (`TIOCSTI`, `man 2 TIOCSTI`), and so
+/// into the shell of the user. The process leads its own group as before, in a session of its own.
+fn leave_terminal() -> Result<(), String> {
+    // Who leads a group cannot begin a session. It moves to the group of who has started it, for a moment.
+    let parents = getpgid(Some(getppid()));
+    let has_moved = parents.is_ok_and(|group| setpgid(Pid::from_raw(0), group).is_ok());
+    let Err(error) = setsid() else { return Ok(()) };
+    if has_moved {
+        // What follows depends on it: who ends this process ends its group.
+        let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+    }
+    // It leads a session already, which is well unless that has a terminal.
+    match File::open("/dev/tty") {
+        Ok(_) => Err(format!("it cannot leave its terminal ({error})")),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Becomes the program. Returns why that failed.
