@@ -329,7 +329,7 @@ fn a_websocket_is_bounded() {
         Ok(true)
     });
     flood_by("ws", "a message in endless pieces", 1, |stream, _| {
-        let piece = [&[0x00, 126, 0xff, 0xff][..], &[b'x'; 0xffff]].concat();
+        let piece = [&[0x00, 126, 0xff, 0xff][..], &vec![b'x'; 0xffff]].concat();
         stream.write_all(&[0x01, 1, b'{'])?;
         for _ in 0..FLOOD / piece.len() {
             stream.write_all(&piece)?;
@@ -402,6 +402,9 @@ fn connections_of_tools_share_what_they_may_take() {
         let mut stream = UnixStream::connect(variable("RAT_NVIM_SOCKET")).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(format!("{}\n", variable("RAT_NVIM_TOKEN")).as_bytes()).unwrap();
+        let mut told = [0; 8];
+        stream.read_exact(&mut told).unwrap();
+        assert_eq!(&told, b"welcome\n");
         stream
     };
     let mut open: Vec<UnixStream> = (0..16).map(|_| connect()).collect();
@@ -412,14 +415,14 @@ fn connections_of_tools_share_what_they_may_take() {
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string() + "\n";
     for stream in &mut open {
         // The connection is ended, or nothing more is taken.
-        let _ = stream.write_all(b"\n").and_then(|()| repeat(stream, &list, MIB));
+        let _ = stream.write_all(b"\n").and_then(|()| repeat(stream, &list, MIB / 4));
     }
     expect_bounded_in("answers that nobody reads", pid, || true);
     let nested = format!("{}{}1{}", "[".repeat(120), "1,".repeat(400_000), "]".repeat(120));
     drop(open);
     for call in 0..20 {
         let mut stream = connect();
-        let arguments = format!(r#"{{"file_path":"/x","query":{nested}}}"#);
+        let arguments = format!(r#"{{"query":"x","why":{nested}}}"#);
         let _ = writeln!(
             stream,
             r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"symbols","arguments":{arguments}}}}}"#
@@ -428,6 +431,17 @@ fn connections_of_tools_share_what_they_may_take() {
         let _ = stream.read(&mut first);
     }
     expect_bounded_in("arguments that are nested deeply", pid, || true);
+    let mut stream = connect();
+    let query = "x".repeat(MIB - 100);
+    for call in 0..100 {
+        // The connection is ended, or nothing more is taken.
+        let _ = writeln!(
+            stream,
+            r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"symbols","arguments":{{"query":"{query}"}}}}}}
+{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{call}}}}}"#
+        );
+    }
+    expect_bounded_in("calls that are withdrawn at once", pid, || true);
 }
 
 /// Holds (Transports): Whatever a server sends that an agent is reached through, and however much, it takes no more memory than the help says.

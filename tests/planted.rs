@@ -1,5 +1,6 @@
 //! What an agent has planted in the user's repository, and whether any of it runs where we use git.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -61,16 +62,16 @@ fn keys(proofs: &Path, from: &str) -> String {
         ("diff \"evil\"", "command"),
         ("diff \"evil\"", "textconv"),
         ("merge \"evil\"", "driver"),
-        ("filter \"evil\"", "clean"),
-        ("filter \"evil\"", "smudge"),
-        ("filter \"process\"", "process"),
+        (&format!("filter \"{from}\""), "clean"),
+        (&format!("filter \"{from}\""), "smudge"),
+        (&format!("filter \"{from}-process\""), "process"),
     ] {
         let name = format!("{}-{key}", section.replace([' ', '"'], ""));
-        text.push_str(&format!("[{section}]\n\t{key} = {}\n", value(&name)));
+        let _ = writeln!(text, "[{section}]\n\t{key} = {}", value(&name));
     }
     for name in ["diff", "status", "log", "rev-parse", "config", "worktree", "read-tree"] {
         let program = value(&format!("alias-{name}"));
-        text.push_str(&format!("[alias]\n\t{name} = !{program}\n"));
+        let _ = writeln!(text, "[alias]\n\t{name} = !{program}");
     }
     let hooks = proofs.with_file_name("hooks").join(from);
     for hook in HOOKS {
@@ -80,7 +81,7 @@ fn keys(proofs: &Path, from: &str) -> String {
     }
     text.push_str("[log]\n\tshowSignature = true\n[submodule]\n\trecurse = true\n");
     text.push_str("[diff]\n\tsubmodule = diff\n[status]\n\tsubmoduleSummary = true\n");
-    text.push_str(&format!("[core]\n\thooksPath = {}\n", hooks.display()));
+    let _ = writeln!(text, "[core]\n\thooksPath = {}", hooks.display());
     text
 }
 
@@ -105,13 +106,14 @@ fn plant(project: &Path, proofs: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::copy(program(proofs, &format!("plain-hook-{hook}")), path).unwrap();
     }
-    let attributes = "* filter=evil diff=evil merge=evil\nsrc/* filter=process\n";
+    let attributes = "* filter=own diff=evil merge=evil\nsrc/1.txt filter=included\n\
+        src/2.txt filter=conditional\nsrc/3.txt filter=worktree\nsrc/4* filter=own-process\n";
     append(&dot_git.join("info/attributes"), attributes);
     let inner = project.join("inner");
     append(&inner.join("a.txt"), "inner\n");
     commit(&inner);
     append(&inner.join(".git/config"), &keys(proofs, "inner"));
-    append(&inner.join(".git/info/attributes"), "* filter=evil diff=evil\n");
+    append(&inner.join(".git/info/attributes"), "* filter=inner diff=evil\n");
     append(&inner.join("a.txt"), "changed\n");
 }
 
@@ -167,9 +169,9 @@ fn what_is_planted_in_the_repository_does_not_run() {
             ],
         );
         append(&inner.join(".git/config"), &keys(&folder, "below"));
-        append(&inner.join(".git/info/attributes"), "* filter=evil diff=evil\n");
+        append(&inner.join(".git/info/attributes"), "* filter=below diff=evil\n");
         append(&inner.join("a.txt"), "changed\n");
-        append(&root.join(".gitattributes"), "* filter=evil diff=evil\n");
+        append(&root.join(".gitattributes"), "* filter=own diff=evil\n");
         append(&root.join("src/1.txt"), "changed\n");
         append(&project.join("src/2.txt"), "changed\n");
         for proof in proofs(&folder) {
@@ -239,7 +241,7 @@ fn a_mentioned_diff_runs_nothing_that_is_planted() {
     let folder = chat.nvim.folder().path().join("planted/proofs");
     plant(&project, &folder);
     append(&project.join("src/1.txt"), "changed\n");
-    append(&project.join(".gitattributes"), "* filter=evil diff=evil\n");
+    append(&project.join(".gitattributes"), "* filter=own diff=evil\n");
     for proof in proofs(&folder) {
         fs::remove_file(folder.join(proof)).unwrap();
     }
