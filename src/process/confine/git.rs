@@ -1,8 +1,14 @@
 //! Finds the folder of a git repository that commits are written to, if it lies outside of the working folder. Reads files
 //! only.
 
-use std::fs;
+use nix::libc::O_NONBLOCK;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+
+/// How much of a file is read.
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Returns the folder with the objects and branches of the repository that `root` is in (`git rev-parse
 /// --git-common-dir`), for a worktree, a submodule or a folder inside of a repository.
@@ -27,7 +33,7 @@ pub(super) fn common_folder(root: &Path) -> Option<PathBuf> {
             (git.parent()? == common.join("worktrees") && back == dot_git).then_some(common)
         }
         None => {
-            let config = fs::read_to_string(git.join("config")).ok()?;
+            let config = content(&git.join("config"))?;
             let mut lines = config.lines().filter_map(|line| line.split_once('='));
             let (_, back) = lines.find(|(key, _)| key.trim() == "worktree")?;
             let back = git.join(back.trim().trim_matches('"')).canonicalize().ok()?;
@@ -36,7 +42,37 @@ pub(super) fn common_folder(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The text of a short file.
+/// The text of a short file. An agent may have put something else there, such as a FIFO, which nobody would write to, or a link to
+/// a device without an end.
 fn content(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// Holds (Confinement): Whatever an agent puts in the place of a repository's `.git`, the next one is started.
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let folder = std::env::temp_dir().join(format!("rat-confine-git-{}", std::process::id()));
+        let dot_git = folder.join(".git");
+        fs::create_dir_all(&folder).unwrap();
+        mkfifo(&dot_git, Mode::S_IRWXU).unwrap();
+        assert_eq!(common_folder(&folder), None);
+        fs::remove_file(&dot_git).unwrap();
+        symlink("/dev/zero", &dot_git).unwrap();
+        assert_eq!(common_folder(&folder), None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }
