@@ -1,6 +1,7 @@
 //! What git ignores below a folder: `.gitignore` files, `info/exclude` of a repository and the user's own file, also of a
 //! repository that the root lies in. What is tracked all the same counts as not ignored. Runs no git.
 
+use super::git::settings;
 use super::git_index::TrackedPaths;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
@@ -203,12 +204,34 @@ fn git_folders(git: &Path) -> Option<(PathBuf, PathBuf)> {
         return Some((git.to_owned(), git.to_owned()));
     }
     let resolve = |from: &Path, text: &str| from.parent().map(|folder| folder.join(text.trim()));
-    let text = of.is_file().then(|| fs::read_to_string(git).ok()).flatten()?;
+    let read = |file: &Path| {
+        let content = settings::read(file).ok().flatten()?;
+        String::from_utf8(content).ok()
+    };
+    let text = of.is_file().then(|| read(git)).flatten()?;
     let folder = resolve(git, text.strip_prefix("gitdir:")?)?;
     let common = folder.join("commondir");
-    let common = match fs::read_to_string(&common) {
-        Ok(text) => resolve(&common, &text)?,
-        Err(_) => folder.clone(),
+    let common = match read(&common) {
+        Some(text) => resolve(&common, &text)?,
+        None => folder.clone(),
     };
     Some((folder, common))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    #[test]
+    fn no_fifo_is_read_in_the_place_of_a_file_of_git() {
+        let folder = std::env::temp_dir().join(format!("rat-ignored-{}", std::process::id()));
+        let git = folder.join("git");
+        fs::create_dir_all(&git).unwrap();
+        fs::write(folder.join(".git"), "gitdir: git\n").unwrap();
+        mkfifo(&git.join("commondir"), Mode::S_IRWXU).unwrap();
+        assert_eq!(git_folders(&folder.join(".git")), Some((git.clone(), git)));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -5,7 +5,7 @@
 pub mod diff;
 pub(in crate::host) mod repository;
 mod scratch;
-mod settings;
+pub(in crate::host) mod settings;
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -35,7 +35,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) const NONE: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
 /// Reads a regular file that somebody else may have written. `None` if it is missing, something else or too large.
-pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+pub(in crate::host) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut content = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut content)?;
