@@ -11,6 +11,7 @@ mod hostile_server;
 mod hostile_sizes;
 mod hostile_speed;
 mod hostile_streams;
+mod hostile_tools;
 mod large_files;
 mod many_files;
 mod review_speed;

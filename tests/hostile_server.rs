@@ -3,7 +3,6 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -13,9 +12,9 @@ use parking_lot::Mutex;
 use serde_json::{Value as Json, json};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::support::{Chat, Held, Nvim, TempFolder, poll_for};
+use crate::support::{Held, Nvim, TempFolder, poll_for};
 
-const MIB: usize = 1 << 20;
+pub(crate) const MIB: usize = 1 << 20;
 
 /// How many bytes the binary may take (`:help rat-memory`).
 const MOST: u64 = 256 << 20;
@@ -24,7 +23,7 @@ const MOST: u64 = 256 << 20;
 const FLOOD: usize = 400 * MIB;
 
 /// How long a server waits for somebody who does not read.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a flood may take in a debug build on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -149,7 +148,7 @@ fn answer(stream: &mut TcpStream, body: &str, headers: &str) -> io::Result<()> {
 }
 
 /// Writes a text again and again.
-fn repeat(stream: &mut impl Write, text: &str, bytes: usize) -> io::Result<()> {
+pub(crate) fn repeat(stream: &mut impl Write, text: &str, bytes: usize) -> io::Result<()> {
     let block = text.repeat(MIB.div_ceil(text.len()));
     for _ in 0..bytes.div_ceil(block.len()) {
         stream.write_all(block.as_bytes())?;
@@ -185,7 +184,7 @@ fn expect_bounded(what: &str, url: &str, done: impl Fn() -> bool) {
     nvim.poll("an answer", |nvim| nvim.eval("1 + 1") == json!(2));
 }
 
-fn expect_bounded_in(what: &str, pid: u32, done: impl Fn() -> bool) {
+pub(crate) fn expect_bounded_in(what: &str, pid: u32, done: impl Fn() -> bool) {
     let ended = poll_for(DEADLINE, || done().then_some(()));
     assert!(ended.is_some(), "{what}: the server has not done its worst");
     // There is no /proc everywhere.
@@ -347,6 +346,36 @@ fn a_websocket_is_bounded() {
     });
 }
 
+/// Holds (Transports): A server whose answers have no end gets 64 messages at most, and no more until one ends.
+#[test]
+fn answers_that_do_not_end_hold_us_up() {
+    static POSTS: AtomicUsize = AtomicUsize::new(0);
+    let _alone = crate::alone();
+    let (address, _) = serve(|stream, asked| {
+        match asked {
+            Asked::Stream => {
+                stream.write_all(EVENTS)?;
+                for id in 0..300 {
+                    let request = json!({"jsonrpc": "2.0", "id": id, "method": "x/y"});
+                    write!(stream, "data: {request}\n\n")?;
+                }
+            }
+            Asked::Other => {
+                POSTS.fetch_add(1, Ordering::SeqCst);
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n")?;
+            }
+            _ => return Ok(false),
+        }
+        // It stays open until we close it.
+        stream.read(&mut [0]).map(|_| true)
+    });
+    let posts = || POSTS.load(Ordering::SeqCst);
+    expect_bounded("answers without an end", &format!("http://{address}/"), || {
+        let all = poll_for(Duration::from_secs(1), || (posts() > 64).then_some(()));
+        all.is_none() && posts() == 64
+    });
+}
+
 /// Holds (Transports): A server that ends each stream at once is asked ten times a second at most, whatever it says.
 #[test]
 fn streams_are_not_asked_for_all_the_time() {
@@ -385,63 +414,6 @@ fn cookies_are_bounded() {
     let longest = seen.longest_head.load(Ordering::SeqCst);
     assert!(longest > 8 << 10, "no cookie is kept");
     assert!(longest < 32 << 10, "{longest} bytes in a head");
-}
-
-/// Holds (Hostile agents): However many connections an agent makes to the editor's tools, and whatever it leaves unfinished or unread there, they take no more memory than the help says.
-#[test]
-fn connections_of_tools_share_what_they_may_take() {
-    let _alone = crate::alone();
-    let mut chat = Chat::start();
-    let (pid, servers) = (chat.nvim.binary(), chat.agent.mcp_servers.clone());
-    let variable = |name: &str| {
-        let env = servers[0]["env"].as_array().unwrap();
-        let found = env.iter().find(|variable| variable["name"] == name).unwrap();
-        found["value"].as_str().unwrap().to_owned()
-    };
-    let connect = || {
-        let mut stream = UnixStream::connect(variable("RAT_NVIM_SOCKET")).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(format!("{}\n", variable("RAT_NVIM_TOKEN")).as_bytes()).unwrap();
-        let mut told = [0; 8];
-        stream.read_exact(&mut told).unwrap();
-        assert_eq!(&told, b"welcome\n");
-        stream
-    };
-    let mut open: Vec<UnixStream> = (0..16).map(|_| connect()).collect();
-    for stream in &mut open {
-        repeat(stream, "x", 14 * MIB).unwrap();
-    }
-    expect_bounded_in("lines that are not finished", pid, || true);
-    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string() + "\n";
-    for stream in &mut open {
-        // The connection is ended, or nothing more is taken.
-        let _ = stream.write_all(b"\n").and_then(|()| repeat(stream, &list, MIB / 4));
-    }
-    expect_bounded_in("answers that nobody reads", pid, || true);
-    let nested = format!("{}{}1{}", "[".repeat(120), "1,".repeat(400_000), "]".repeat(120));
-    drop(open);
-    for call in 0..20 {
-        let mut stream = connect();
-        let arguments = format!(r#"{{"query":"x","why":{nested}}}"#);
-        let _ = writeln!(
-            stream,
-            r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"symbols","arguments":{arguments}}}}}"#
-        );
-        let mut first = [0; 8];
-        let _ = stream.read(&mut first);
-    }
-    expect_bounded_in("arguments that are nested deeply", pid, || true);
-    let mut stream = connect();
-    let query = "x".repeat(MIB - 100);
-    for call in 0..100 {
-        // The connection is ended, or nothing more is taken.
-        let _ = writeln!(
-            stream,
-            r#"{{"jsonrpc":"2.0","id":{call},"method":"tools/call","params":{{"name":"symbols","arguments":{{"query":"{query}"}}}}}}
-{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{call}}}}}"#
-        );
-    }
-    expect_bounded_in("calls that are withdrawn at once", pid, || true);
 }
 
 /// Holds (Transports): Whatever a server sends that an agent is reached through, and however much, it takes no more memory than the help says.
