@@ -189,7 +189,10 @@ case("trust does not follow links", function()
     nvim:lua("Said = {}")
     nvim:command("RatStart! claude")
     local start = nvim:heard("start", i)
-    same({ start.project_rules, start.options.options or {}, start.project_settings }, { {}, {}, {} })
+    same(
+      { start.project_rules, start.options.options or {}, start.project_settings },
+      { {}, {}, {} }
+    )
     local told = #link[1] == 4 and ".rat/rules" or link[1]
     told = told == ".rat/prompts" and ".rat/prompts/go.md" or told
     if told:find("prompts") then
