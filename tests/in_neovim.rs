@@ -94,5 +94,6 @@ mod undo_deleted;
 mod undo_elsewhere;
 mod undo_later;
 mod undo_left;
+mod undo_others;
 mod unsaved;
 mod worktrees;

@@ -150,7 +150,14 @@ impl Reversals {
             let (path, shared) = (change.path.clone(), false);
             let by = self.author_there(&path.under(&there), request).await;
             authors.insert(path.clone(), by);
-            wanted.push(FileChange { path, before: target, after: base, by: None, shared });
+            wanted.push(FileChange {
+                path,
+                before: target,
+                after: base,
+                by: None,
+                shared,
+                found: None,
+            });
         }
         wanted.extend(self.folders(&root, cwd, &wanted).await);
         let turn = TurnRef { root, id: String::new() };
@@ -227,7 +234,14 @@ impl Reversals {
             });
             let is_folder = after.as_ref().is_none_or(|state| state.kind == Kind::Folder);
             if is_folder && before.is_some() != after.is_some() {
-                found.push(FileChange { path, before, after, by: None, shared: false });
+                found.push(FileChange {
+                    path,
+                    before,
+                    after,
+                    by: None,
+                    shared: false,
+                    found: None,
+                });
             }
         }
         found

@@ -8,6 +8,7 @@ use crate::core::messages::policy::Unsaved;
 use crate::documents::editor::Editor;
 use crate::documents::{Documents, attachments};
 use crate::session::author::SessionKey;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +37,8 @@ pub(super) async fn collect(
     documents: Arc<Documents>,
     request: CollectPromptContext,
 ) -> PromptContext {
-    let CollectPromptContext { session, cwd, scope, unsaved, reads_buffers, files, .. } = request;
+    let CollectPromptContext { session, turn, cwd, scope, unsaved, reads_buffers, files, .. } =
+        request;
     let (editor, disks) = (editor.as_ref(), documents.disks());
     let (now, save) = (Instant::now(), unsaved == Unsaved::Save);
     let open = async {
@@ -55,6 +57,9 @@ pub(super) async fn collect(
                 tracing::debug!(path = %path.display(), %error, "no baseline");
             }
         }
+        let known = filter_in_scope(disks, &scope, documents.known_paths()).await;
+        let paths: BTreeSet<PathBuf> = known.into_iter().chain(open).collect();
+        documents.note_found(paths, (&session, turn), now + CONTEXT_LIMIT).await;
     };
     if timeout_at(now + CONTEXT_LIMIT, recording).await.is_err() {
         tracing::warn!("the base of unsaved changes is not known yet");

@@ -166,7 +166,20 @@ impl Reversals {
             let is_kept = self.is_kept(turn, change).await;
             return if is_kept { Way::Disk } else { Way::Leave(NOT_KEPT.to_owned()) };
         }
-        if let Some(without) = without {
+        let is_contradicted = match &without {
+            Some(without) if loaded.is_none() => !self.agrees(turn, change, without).await,
+            _ => false,
+        };
+        // Where the record says otherwise than the checkpoint what the turn found, the checkpoint has seen it.
+        if is_contradicted {
+            if is_shared {
+                return Way::Leave(NOT_CERTAIN.to_owned());
+            }
+            if is_as_left && self.is_kept(turn, change).await {
+                return Way::DiskRejecting;
+            }
+        }
+        if let Some(without) = without.filter(|_| !is_contradicted) {
             if without.hunks == 0 {
                 let why = if without.conflicts > 0 { CONTESTED } else { as_before };
                 return Way::Leave(why.to_owned());
@@ -238,6 +251,14 @@ impl Reversals {
         };
         let path = change.path.under(&turn.root);
         self.documents.is_text_of(&path, &without.text, bytes).await.unwrap_or(false)
+    }
+
+    /// Whether rejecting what is pending of a turn takes nothing that the turn had found.
+    async fn agrees(&self, turn: &TurnRef, change: &FileChange, without: &Without) -> bool {
+        let Some(found) = change.found.as_ref().or(change.before.as_ref()) else { return true };
+        let Some(found) = content(&self.checkpoints, &turn.root, found).await else { return true };
+        let path = change.path.under(&turn.root);
+        self.documents.agrees(&path, without, found).await.unwrap_or(false)
     }
 
     async fn state(&self, turn: &TurnRef, path: &TreePath) -> Result<Option<State>, String> {
@@ -410,7 +431,7 @@ impl Reversals {
     ) {
         if let Some(by) = redone_by {
             let (before, after) = (change.after.clone(), change.before.clone());
-            let redone = FileChange { before, after, ..change.clone() };
+            let redone = FileChange { before, after, found: None, ..change.clone() };
             let by = ChangeAuthor { by: by.clone(), is_certain: true };
             self.changed.changed(root, &redone, is_text, &by);
         }

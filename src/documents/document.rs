@@ -17,6 +17,7 @@ use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Then};
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
+use super::found::FoundByTurns;
 use super::revisions::Revisions;
 use super::uncertain_start::UncertainStart;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
@@ -71,6 +72,8 @@ pub(super) struct Document {
     pub(super) sent_late: Option<SentLate>,
     /// The turn in which files are not looked at after each tool call, since that takes too long.
     pub(super) coarse_turn: Option<(SessionKey, u64)>,
+    /// What turns have found on disk when they began, and nobody has followed.
+    pub(super) found_by_turns: FoundByTurns,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
     /// Is alive as long as somebody may take a decision on the file back.
@@ -152,6 +155,7 @@ impl Document {
             uncertain_start: None,
             sent_late: None,
             coarse_turn: None,
+            found_by_turns: FoundByTurns::new(),
             unopened_change: None,
             keeper: Weak::new(),
             cached: None,
@@ -165,6 +169,7 @@ impl Document {
         self.model_bases.remove(session);
         self.last_sent.remove(session);
         self.acknowledged.remove(session);
+        self.found_by_turns.remove(session);
         self.sent_late.take_if(|sent| sent.by.session == *session);
         if let Some(partial) = &mut self.partial_read {
             partial.forget(session);

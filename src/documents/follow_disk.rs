@@ -10,6 +10,7 @@ use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::error::DocumentError;
 use super::facts::DiskFacts;
+use super::found::found_and_kept;
 use super::limits::{MAX_PRELOAD_SIZE, MAX_TEXT_SIZE};
 use super::requests::WriteRequest;
 use super::write::difference;
@@ -82,6 +83,7 @@ impl Document {
         loaded: &LoadedBuffer,
         file: &DiskText,
     ) -> Result<Option<AgentChange>, DocumentError> {
+        let found = self.as_found(by, loaded).await?;
         let external = self.merge_file(&by.session, loaded, file).await?;
         let shape = external.text.shape();
         let is_file = external.text.same_lines(&file.text) && shape == file.text.shape();
@@ -105,13 +107,41 @@ impl Document {
         let common = self.last_common(loaded);
         self.update_last_written(&by.session, (common, Some(&loaded.text)), &file.text).await?;
         self.baseline = Some(file.clone());
-        let hunks = difference(&before, &after).await?;
+        let mut from = Version::of_buffer(before.clone(), Some(loaded.undo()));
+        let mut start = before.clone();
+        // If the user has typed meanwhile, it is not known where.
+        if let Some(found) = found.filter(|_| before == loaded.text) {
+            let (live, end) = (before.clone(), after.clone());
+            let between = run_blocking(move || found_and_kept(&live, &found, &end)).await?;
+            let between = self.revisions.snapshot(between);
+            self.update_record(from).await?;
+            (from, start) = (Version::of_buffer(between.clone(), None), between);
+        }
+        let hunks = difference(&start, &after).await?;
         let is_news = !hunks.is_empty() || !external.unresolved.is_empty();
         let origin = self.on_disk(by);
-        let from = Version::of_buffer(before.clone(), Some(loaded.undo()));
-        self.record_change(origin, from, Version::of_buffer(after.clone(), undo), &hunks).await?;
+        let to = Version::of_buffer(after.clone(), undo);
+        if start != before && hunks.is_empty() {
+            self.update_record(to).await?;
+        } else {
+            self.record_change(origin, from, to, &hunks).await?;
+        }
+        let before = start;
         let change = self.disk_change(by, before, after, hunks);
         Ok(is_news.then_some(AgentChange { unresolved: external.unresolved, ..change }))
+    }
+
+    /// Returns the buffer's text with what a turn had found on disk, if that has not been followed.
+    async fn as_found(
+        &self,
+        by: &Author,
+        loaded: &LoadedBuffer,
+    ) -> Result<Option<Text>, DocumentError> {
+        let Some(file) = self.found_by(by).and_then(|found| found.file.as_ref()) else {
+            return Ok(None);
+        };
+        let found = self.merge_file(&by.session, loaded, file).await?;
+        Ok(Some(found.text))
     }
 
     async fn merge_file(
@@ -222,6 +252,9 @@ impl Document {
 
     /// Follows a change of a file that is not loaded. It is only reported if the text before is known.
     async fn follow_unloaded(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
+        if self.begin_as_found(by).await? {
+            return Ok(None);
+        }
         let is_known = self.baseline.is_some() || self.views.contains_key(&by.session);
         let max_size = if is_known { MAX_TEXT_SIZE } else { MAX_PRELOAD_SIZE };
         let file = match self.read_file_up_to(max_size, None).await {

@@ -19,6 +19,7 @@ mod encoding;
 mod error;
 mod facts;
 mod follow_disk;
+mod found;
 mod limits;
 mod on_disk;
 mod prompt_context;

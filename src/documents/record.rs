@@ -39,13 +39,51 @@ impl Document {
         Ok(self.record.clone())
     }
 
-    /// Returns what the buffer has, or else the file.
+    /// Returns what the buffer has, or else the file as it was last followed: who has changed it since is found out when that is
+    /// followed, too.
     pub(super) async fn version(&mut self) -> Result<Version, DocumentError> {
         if let Some(loaded) = self.buffer_with_text().await? {
             return Ok(loaded.version());
         }
+        match &self.baseline {
+            Some(file) => Ok(Version::of_file(file.text.clone())),
+            None if self.was_missing => Ok(self.no_file()),
+            None => self.version_on_disk().await,
+        }
+    }
+
+    async fn version_on_disk(&self) -> Result<Version, DocumentError> {
         let file = self.read_file(None).await?;
         Ok(file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text)))
+    }
+
+    /// Returns what the buffer has, or else the file as it is.
+    pub(super) async fn present_version(&mut self) -> Result<Version, DocumentError> {
+        match self.buffer_with_text().await? {
+            Some(loaded) => Ok(loaded.version()),
+            None => self.version_on_disk().await,
+        }
+    }
+
+    /// Returns all changes up to the present text, also those that nobody has followed, as if they were nobody's. `None` if no
+    /// agent has changed the file.
+    pub(super) async fn present_record(
+        &mut self,
+    ) -> Result<Option<Arc<Record<Origin>>>, DocumentError> {
+        let Some(record) = self.record().await? else { return Ok(None) };
+        let known = self.baseline.as_ref().map(|baseline| baseline.facts);
+        if self.find().await?.is_some() || known.is_some() && self.facts().await? == known {
+            return Ok(Some(record));
+        }
+        let now = self.version_on_disk().await?;
+        let present = run_blocking(move || {
+            let mut record = record;
+            if !record.is_at(&now) {
+                Arc::make_mut(&mut record).catch_up(&now);
+            }
+            record
+        });
+        present.await.map(Some)
     }
 
     /// The version of a file that does not exist.

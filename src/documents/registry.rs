@@ -220,6 +220,11 @@ impl Documents {
         run_to_completion(async move { document.lock().await.preload().await }).await
     }
 
+    /// The files that anything is known of.
+    pub fn known_paths(&self) -> Vec<PathBuf> {
+        self.by_path.lock().keys().cloned().collect()
+    }
+
     /// Returns the document of a real path if there is one.
     pub(super) fn known_document(&self, path: &Path) -> Option<Arc<Queue<Document>>> {
         self.by_path.lock().get(path).cloned()

@@ -1,6 +1,7 @@
 //! Documents and checkpoints: the text of a file before an agent changed it unnoticed, and buffers that get back what a turn
 //! has changed.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ impl Document {
         &mut self,
         scope: ChangeScope,
     ) -> Result<Option<Without>, DocumentError> {
-        let Some(record) = self.record().await? else { return Ok(None) };
+        let Some(record) = self.present_record().await? else { return Ok(None) };
         let revisions = Arc::clone(&self.revisions);
         run_blocking(move || {
             let (planned, choice) = choose(record.clone(), &scope);
@@ -194,6 +195,25 @@ impl Document {
     ) -> Result<bool, DocumentError> {
         let decoded = self.decode_file(bytes, DiskFacts::MISSING, None).await?;
         Ok(decoded.text == *text)
+    }
+
+    /// Whether what a file that is not loaded would be without a turn has every line that is there and that the turn had found:
+    /// `found` are its bytes then.
+    pub(super) async fn agrees(
+        &mut self,
+        without: Snapshot,
+        found: Vec<u8>,
+    ) -> Result<bool, DocumentError> {
+        let now = self.present_version().await?.text;
+        let found = self.decode_file(found, DiskFacts::MISSING, None).await?.text;
+        run_blocking(move || {
+            let mut lines: HashMap<&str, [usize; 3]> = HashMap::new();
+            for (at, text) in [&without, &now, &found].into_iter().enumerate() {
+                text.lines().for_each(|line| lines.entry(line).or_default()[at] += 1);
+            }
+            lines.values().all(|&[without, now, found]| without >= now.min(found))
+        })
+        .await
     }
 
     /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since
@@ -378,6 +398,17 @@ impl Documents {
         let document = self.document(path);
         let text = text.clone();
         run_to_completion(async move { document.lock().await.is_text_of(&text, bytes).await }).await
+    }
+
+    /// Whether what a file that is not loaded would be without a turn agrees with the bytes that the turn had found.
+    pub async fn agrees(
+        &self,
+        path: &Path,
+        without: &Without,
+        found: Vec<u8>,
+    ) -> Result<bool, DocumentError> {
+        let (document, without) = (self.document(path), without.text.clone());
+        run_to_completion(async move { document.lock().await.agrees(without, found).await }).await
     }
 
     /// Turns the text of a loaded buffer from that of `base` into that of `target`, and keeps what else has changed since

@@ -21,7 +21,8 @@ use crate::core::messages::review::{
     SelectedRows,
 };
 use crate::edit::{
-    Choice, Hunk, PendingHunk, Record, Rejection, Shape, StepId, Text, Version, apply, diff, refine,
+    Choice, Hunk, PendingHunk, Record, Rejection, Shape, Snapshot, StepId, Text, Version, apply,
+    diff, merge, refine,
 };
 use crate::session::author::SessionKey;
 
@@ -43,7 +44,7 @@ pub struct Decided {
 impl Document {
     /// Returns what is pending.
     pub(super) async fn pending(&mut self) -> Result<Vec<PendingHunk>, DocumentError> {
-        Ok(self.record().await?.map(|record| record.pending()).unwrap_or_default())
+        Ok(self.present_record().await?.map(|record| record.pending()).unwrap_or_default())
     }
 
     /// Whether an agent has changed the file.
@@ -91,7 +92,7 @@ impl Document {
             return Ok(Some(record));
         }
         drop(record);
-        self.record().await
+        self.present_record().await
     }
 
     /// Keeps what is pending: it belongs to the base from now on.
@@ -269,39 +270,81 @@ impl Document {
         }
     }
 
-    /// Like [`Self::reject_loaded`], for a file that is not loaded.
+    /// Like [`Self::reject_loaded`], for a file that is not loaded. What has changed in it since it was followed stays, and is
+    /// followed later as if the rejection had come first.
     async fn reject_unloaded(&mut self, rejection: Rejection) -> Result<bool, DocumentError> {
         let file = self.read_file(None).await?;
-        let before = match &file {
-            Some(file) => Version::of_file(file.text.clone()),
-            None => self.no_file(),
-        };
-        self.update_record(before.clone()).await?;
+        let followed = self.version().await?;
+        self.update_record(followed.clone()).await?;
         let Some(record) = &self.record else { return Ok(false) };
-        if !record.current().same_lines(&before.text) {
+        if !record.current().same_lines(&followed.text) {
             return Ok(false);
         }
-        if rejection.form.is_some_and(|form| !form.exists) {
+        let is_deletion = rejection.form.is_some_and(|form| !form.exists);
+        let shape = rejection.form.map_or(followed.text.shape(), |form| form.shape);
+        let without = apply(&rejection.hunks, &followed.text).with_shape(shape);
+        let is_followed = match &file {
+            Some(file) => followed.exists && file.text.same_lines(&followed.text),
+            None => !followed.exists,
+        };
+        if !is_followed {
+            self.reject_beside_others((followed.text, without), is_deletion, file).await?;
+        } else if is_deletion {
             self.delete_file().await?;
-            let after = self.no_file();
-            self.record_rejection(rejection, after).await?;
-            return Ok(true);
+        } else {
+            let encoding = file.map_or(Encoding::Utf8, |file| file.encoding);
+            let after = self.revisions.snapshot(without);
+            self.baseline = Some(self.replace_file(after.clone(), &encoding).await?);
+            if followed.exists {
+                self.record_unopened_change(&followed.text, &after);
+            }
         }
-        let shape = rejection.form.map_or(before.text.shape(), |form| form.shape);
-        let after = apply(&rejection.hunks, &before.text).with_shape(shape);
-        let after = self.revisions.snapshot(after);
-        let encoding = file.map_or(Encoding::Utf8, |file| file.encoding);
-        self.baseline = Some(self.replace_file(after.clone(), &encoding).await?);
-        self.record_rejection(rejection, Version::of_file(after.clone())).await?;
-        if before.exists {
-            self.record_unopened_change(&before.text, &after);
-        }
+        let now = match &self.baseline {
+            Some(file) if !is_deletion => Version::of_file(file.text.clone()),
+            _ => self.no_file(),
+        };
+        self.record_rejection(rejection, now).await?;
         Ok(true)
+    }
+
+    /// Rejects in a file that somebody, perhaps an agent, has changed since it was followed.
+    async fn reject_beside_others(
+        &mut self,
+        (followed, without): (Snapshot, Text),
+        is_deletion: bool,
+        file: Option<DiskText>,
+    ) -> Result<(), DocumentError> {
+        let changed = || DocumentError::Refused {
+            path: self.path.clone(),
+            reason: "it has just changed on disk in the same place: decide on it again".to_owned(),
+        };
+        let Some(file) = file else { return Err(changed()) };
+        let (base, live, target) = (followed.clone(), file.text.clone(), without.clone());
+        let merged = run_blocking(move || -> Option<Text> {
+            let merged = merge(&base, &live, &target).ok()?;
+            Some(apply(&merged.hunks, &live).with_shape(live.shape()))
+        });
+        let merged = self.revisions.snapshot(merged.await?.ok_or_else(changed)?);
+        if self.facts().await? != Some(file.facts) {
+            return Err(changed());
+        }
+        self.replace_file(merged, &file.encoding).await?;
+        let without = self.revisions.snapshot(without);
+        self.was_missing = is_deletion;
+        // These are nobody's facts, so that the rest is followed.
+        let (facts, encoding) = (DiskFacts::MISSING, file.encoding);
+        if is_deletion {
+            self.baseline = None;
+        } else {
+            self.record_unopened_change(&followed, &without);
+            self.baseline = Some(DiskText { text: without, facts, encoding });
+        }
+        Ok(())
     }
 
     /// Whether the text has the lines of a file with these bytes.
     pub(super) async fn has_lines_of(&mut self, bytes: Vec<u8>) -> Result<bool, DocumentError> {
-        let now = self.version().await?;
+        let now = self.present_version().await?;
         let file = self.decode_file(bytes, DiskFacts::MISSING, None).await?;
         Ok(now.text.same_lines(&file.text))
     }

@@ -58,10 +58,7 @@ impl Document {
             let Some((current, text, form, hunks)) = found.await? else { return Ok(false) };
             let Some((loaded, file)) = self.buffer_and_file().await? else {
                 let text = form.exists.then(|| self.revisions.snapshot(text));
-                if self.take_back_unloaded(before, (current, text), deleted).await? {
-                    return Ok(true);
-                }
-                continue;
+                return self.take_back_unloaded(before, (current, text), deleted).await;
             };
             if !loaded.text.same_lines(&current) {
                 continue;

@@ -236,6 +236,8 @@ impl World {
         expected.is_settled(content);
         expected.comes_together(&now.disk);
         let adopted = written.disk_change.as_ref().is_some_and(|adopted| !adopted.hunks.is_empty());
+        // What was there before the turn is followed first and not told.
+        let adopted = adopted || is_pending;
         let steps = now.undo - was.undo;
         if now.text.is_some() && steps > 1 + i64::from(adopted) + i64::from(is_typed) {
             return Err(format!("{steps} undo steps for one write"));

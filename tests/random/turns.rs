@@ -178,11 +178,23 @@ impl World {
 
     /// A session is prompted, unless it is at work.
     pub(crate) async fn begins_turn(&mut self, session: usize) {
-        let Some(turns) = &mut self.turns else { return };
-        if turns.running[session].is_some() {
+        if self.turns.is_none() || self.running(session).is_some() {
             return;
         }
+        let all = self.all().await;
+        let Some(turns) = &mut self.turns else { return };
         turns.begun += 1;
+        // What is on disk before a turn begins is not of it, even if its look is the first to follow that.
+        for (index, now) in all.iter().enumerate() {
+            let file = &mut self.files[index];
+            if file.pending.is_some() {
+                file.expected.is_seen(&now.disk);
+                // What is in the buffer only is its doing if it writes that to the disk.
+                let (kept, disk) = (words(now.kept()), words(&now.disk));
+                let missing = gone(&kept, &disk).into_iter().map(str::to_owned);
+                turns.brought.entry((turns.begun, index)).or_default().extend(missing);
+            }
+        }
         let turn = turns.begun;
         turns.running[session] = Some(turn);
         self.trail.note(format!("{}: begins turn {turn}", SESSIONS[session]));

@@ -236,12 +236,16 @@ impl Covered {
                 let Some(state) = state else { return Ok(()) };
                 let (before, after) = (Some(state.clone()), Some(state));
                 let path = path.clone();
-                changes.insert(at, FileChange { path, before, after, by: None, shared: false });
+                changes.insert(
+                    at,
+                    FileChange { path, before, after, by: None, shared: false, found: None },
+                );
                 at
             }
         };
         let (was, is) = (changes[at].before.take(), changes[at].after.take());
         let template = is.clone().or_else(|| was.clone());
+        changes[at].found = was.clone().filter(|_| *before != Side::AsFound);
         changes[at].before = self.corrected(path, was, before, template.as_ref())?;
         changes[at].after = self.corrected(path, is, after, template.as_ref())?;
         Ok(())

@@ -108,6 +108,10 @@ pub struct FileChange {
     /// Another session, or the user, may have done it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// What was found on disk before, where `before` is what there would be without the turn instead, since others have
+    /// changed the file during it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<State>,
 }
 
 impl FileChange {

@@ -212,7 +212,7 @@ fn compare(folder: &TreePath, before: &Entries, after: &Entries, changes: &mut V
         if !is_same && ![before, after].into_iter().flatten().any(Entry::is_ignored) {
             let (before, after) = (before.map(Entry::state), after.map(Entry::state));
             let path = folder.join(name);
-            changes.push(FileChange { path, before, after, by: None, shared: false });
+            changes.push(FileChange { path, before, after, by: None, shared: false, found: None });
         }
     };
     let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());

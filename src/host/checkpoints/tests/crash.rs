@@ -200,6 +200,7 @@ fn a_log_that_is_cut_anywhere_has_the_turns_that_were_whole() {
             after: None,
             by: Some("call".to_owned()),
             shared: number == 2,
+            found: None,
         };
         let summary = TurnSummary {
             added: 0,

@@ -40,6 +40,7 @@ fn reversed(turn: &Turn) -> Vec<FileChange> {
         after: change.before.clone(),
         by: None,
         shared: false,
+        found: None,
     });
     reversed.collect()
 }

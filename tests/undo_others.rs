@@ -1,0 +1,118 @@
+//! What the user has done outside Neovim, between the turns of an agent, is theirs: no undo takes it, in real Neovim.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use crate::support::Chat;
+use crate::undo::{answer, in_project, poll_kept, turn_with_command};
+use serde_json::json;
+
+fn make_executable(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A turn changes a file, then the user rewrites it outside Neovim.
+fn rewritten_after_a_turn(is_open: bool) -> Chat {
+    let mut chat = in_project();
+    if is_open {
+        chat.nvim.command("wincmd t | edit open.txt");
+    }
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+    });
+    if is_open {
+        crate::undo::poll_open(&mut chat, "TWO");
+    }
+    fs::write(chat.path("open.txt"), "mine\nmine too\nthree\n").unwrap();
+    chat
+}
+
+/// Holds (Review): What the user has rewritten outside Neovim stays, whatever a later turn has changed in that file and is undone.
+#[test]
+fn what_was_rewritten_outside_neovim_stays() {
+    for is_open in [false, true] {
+        let mut chat = rewritten_after_a_turn(is_open);
+        turn_with_command(&mut chat, |root| make_executable(&root.join("open.txt")));
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        let path = chat.path("open.txt");
+        let text = || fs::read_to_string(&path).unwrap();
+        assert_eq!(text(), "mine\nmine too\nthree\n", "the mode, open: {is_open}");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+
+        let mut chat = rewritten_after_a_turn(is_open);
+        turn_with_command(&mut chat, |root| {
+            fs::write(root.join("open.txt"), "mine\nmine too\nTHREE\n").unwrap();
+        });
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        let path = chat.path("open.txt");
+        let text = || fs::read_to_string(&path).unwrap();
+        assert_eq!(text(), "mine\nmine too\nthree\n", "a line, open: {is_open}");
+        answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+        assert_eq!(text(), "mine\nmine too\nTHREE\n", "open: {is_open}");
+    }
+}
+
+/// Holds (Review): What the user has rewritten outside Neovim is not pending as an agent's, so no rejection takes it.
+#[test]
+fn what_was_rewritten_outside_neovim_is_not_pending() {
+    for is_open in [false, true] {
+        let mut chat = rewritten_after_a_turn(is_open);
+        turn_with_command(&mut chat, |root| {
+            fs::write(root.join("open.txt"), "mine\nmine too\nTHREE\n").unwrap();
+        });
+        chat.nvim.command("RatReject turn");
+        let path = chat.path("open.txt");
+        chat.nvim.poll("the rejection", |_| {
+            fs::read_to_string(&path).unwrap() == "mine\nmine too\nthree\n"
+        });
+    }
+}
+
+/// Starts a command of a running turn.
+fn begin_command(chat: &mut Chat, id: &str) {
+    chat.tool_call(json!({"toolCallId": id, "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+}
+
+fn end_command(chat: &mut Chat, id: &str) {
+    chat.tool_call_update(json!({"sessionUpdate": "tool_call_update", "toolCallId": id,
+        "status": "completed"}));
+}
+
+/// Holds (Review): Whatever is decided on in a file that is not open, what the agent adds there on disk meanwhile is pending and undone with its turn.
+#[test]
+fn what_an_agent_adds_while_the_user_decides_is_its_own() {
+    for key in ["r", "a"] {
+        let text: String = (1..=30).map(|number| format!("{number}\n")).collect();
+        let mut chat = Chat::builder().file("a.txt", text.as_str()).start();
+        let path = chat.path("a.txt");
+        chat.prompt("change it all");
+        chat.nvim.poll_state("running");
+        begin_command(&mut chat, "c1");
+        let changed = text.replace("\n5\n", "\nfive\n").replace("\n25\n", "\nxxv\n");
+        fs::write(&path, &changed).unwrap();
+        end_command(&mut chat, "c1");
+        chat.nvim.command("RatReview");
+        chat.nvim.poll_screen("Review · 1 file");
+        chat.nvim.poll_screen("+five");
+        begin_command(&mut chat, "c2");
+        let added = format!("{changed}more\n");
+        fs::write(&path, &added).unwrap();
+        chat.nvim.input(&format!("gg/+five<CR>{key}"));
+        let now = if key == "r" { added.replace("five", "5") } else { added.clone() };
+        chat.nvim.poll("the decision", |nvim| {
+            !nvim.screen().text().contains("+five") && fs::read_to_string(&path).unwrap() == now
+        });
+        let now = format!("{now}and more\n");
+        fs::write(&path, &now).unwrap();
+        end_command(&mut chat, "c2");
+        chat.nvim.poll_screen("+more");
+        chat.nvim.poll_screen("+and more");
+        chat.end_turn("end_turn");
+        chat.nvim.poll_state("ready");
+        poll_kept(&mut chat);
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{key}");
+    }
+}
