@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use crate::support::Chat;
-use crate::undo::{answer, in_project, poll_kept, turn_with_command};
+use crate::undo::{answer, in_project, in_project_builder, poll_kept, turn_with_command};
 use serde_json::json;
 
 fn make_executable(path: &Path) {
@@ -93,9 +94,10 @@ fn what_an_agent_adds_while_the_user_decides_is_its_own() {
         let changed = text.replace("\n5\n", "\nfive\n").replace("\n25\n", "\nxxv\n");
         fs::write(&path, &changed).unwrap();
         end_command(&mut chat, "c1");
-        chat.nvim.command("RatReview");
-        chat.nvim.poll_screen("Review · 1 file");
-        chat.nvim.poll_screen("+five");
+        chat.nvim.poll("the first changes", |nvim| {
+            nvim.command("RatReview");
+            nvim.screen().text().contains("+five")
+        });
         begin_command(&mut chat, "c2");
         let added = format!("{changed}more\n");
         fs::write(&path, &added).unwrap();
@@ -115,4 +117,34 @@ fn what_an_agent_adds_while_the_user_decides_is_its_own() {
         answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
         assert_eq!(fs::read_to_string(&path).unwrap(), text, "{key}");
     }
+}
+
+/// Holds (Review): A folder, or a file, in the place of which a turn has put something of another kind comes back with its undo, or is named with a reason.
+#[test]
+fn what_becomes_of_another_kind_comes_back_or_is_named() {
+    let mut chat = in_project_builder().file("grows.txt", "small\n").start();
+    fs::create_dir(chat.path(".git")).unwrap();
+    let before = crate::undo::tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, |root| {
+        fs::remove_dir_all(root.join("src")).unwrap();
+        fs::write(root.join("src"), "f\n").unwrap();
+        for name in ["binary", "moved.txt"] {
+            fs::remove_file(root.join(name)).unwrap();
+        }
+        let mode = nix::sys::stat::Mode::S_IRWXU;
+        nix::unistd::mkfifo(&root.join("binary"), mode).unwrap();
+        UnixListener::bind(root.join("moved.txt")).unwrap();
+        fs::write(root.join("grows.txt"), "x".repeat(9 << 20)).unwrap();
+        fs::write(root.join(".gitignore"), "old\nhidden\n").unwrap();
+        fs::write(root.join("old/deep/a.txt"), "changed\n").unwrap();
+        fs::create_dir(root.join("hidden")).unwrap();
+        fs::write(root.join("hidden/a.txt"), "hidden\n").unwrap();
+        fs::write(root.join(".rat-restore-1"), "mine\n").unwrap();
+    });
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    let messages = chat.nvim.messages();
+    let left = "left hidden as it is: it is a folder with something else in it";
+    assert!(messages.replace('\n', " ").contains(left), "{messages}");
+    fs::remove_dir_all(chat.path("hidden")).unwrap();
+    assert_eq!(crate::undo::tree(chat.nvim.cwd()), before);
 }

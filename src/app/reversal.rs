@@ -47,6 +47,9 @@ pub(super) const CONTESTED: &str = "the same lines have changed since";
 /// Why a path is left alone whose content before the turn is not there.
 const NOT_KEPT: &str = "its content is not kept";
 
+/// Why a path is left alone of which nobody can tell whether it is as the turn left it.
+const UNKNOWN: &str = "what the turn left there is not kept, as it is too large or ignored by git";
+
 /// Reverses changes.
 #[derive(Debug)]
 pub(super) struct Reversals {
@@ -209,6 +212,10 @@ impl Reversals {
                 None => Way::Leave(NOT_KEPT.to_owned()),
             };
         }
+        let is_unknown = |state: &State| state.kind == Kind::File && state.content.is_none();
+        if change.after.as_ref().is_some_and(is_unknown) {
+            return Way::Leave(UNKNOWN.to_owned());
+        }
         match now {
             Err(why) => Way::Leave(why),
             Ok(_) if loaded == Some(true) => {
@@ -236,7 +243,8 @@ impl Reversals {
             Some(before) if matches!(before.kind, Kind::File | Kind::Symlink) => {
                 content(&self.checkpoints, &turn.root, before).await.is_some()
             }
-            _ => true,
+            Some(before) => before.kind == Kind::Folder,
+            None => true,
         }
     }
 

@@ -187,7 +187,10 @@ pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
 
 /// Whether nothing exists at this path, not even a dangling symbolic link.
 pub(super) fn is_missing(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    use io::ErrorKind::{NotADirectory, NotFound};
+    // A folder on the way may have become something else.
+    let is_missing = |error: io::Error| matches!(error.kind(), NotFound | NotADirectory);
+    fs::symlink_metadata(path).is_err_and(is_missing)
 }
 
 /// Replaces the content of a file atomically and preserves its mode and owner; or creates it, with missing parent

@@ -95,15 +95,24 @@ impl Document {
         {
             return Ok(Touched::Yes { is_certain: origin.is_certain, by: origin.by });
         }
-        let Some(record) = &self.record else {
-            let is_known = self.baseline.is_some() || self.find().await?.is_some();
-            return Ok(if is_known { Touched::No } else { Touched::Unknown });
-        };
+        let is_followed = self.is_followed().await?;
+        let no = if is_followed { Touched::No } else { Touched::Unknown };
+        let Some(record) = &self.record else { return Ok(no) };
         let scope = turn_of(by);
         let steps = || record.origins().filter(|origin| scope.includes(&origin.author()));
         let is_certain = steps().all(|origin| origin.is_certain);
         let last = steps().last();
-        Ok(last.map_or(Touched::No, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
+        Ok(last.map_or(no, |origin| Touched::Yes { by: origin.by.clone(), is_certain }))
+    }
+
+    /// Whether what is there now is known, so that an agent that has not made it would be known not to have.
+    async fn is_followed(&mut self) -> Result<bool, DocumentError> {
+        self.record_baseline().await?;
+        let known = self.baseline.as_ref().map(|baseline| baseline.facts);
+        Ok(match self.facts().await? {
+            None => known.is_none() && self.was_missing && self.is_missing().await?,
+            now => now == known,
+        })
     }
 
     /// Returns who has deleted the file while it was loaded, if it has not come back since.

@@ -115,6 +115,7 @@ impl Covered {
             memory: &self.stored.memory,
             pack: &self.stored.pack,
             watch: &self.watch,
+            is_in_turn: !self.running.is_empty(),
         };
         let old = self.manifest.as_ref().unwrap_or(&self.saved);
         let manifest = scan.run(old).map_err(|error| self.scan_error(error))?;
@@ -166,7 +167,11 @@ impl Covered {
     pub(super) fn look(&mut self, turn: u64) -> Result<Vec<FileChange>, CheckpointError> {
         let manifest = self.scan()?;
         let running = self.running.get_mut(&turn).ok_or(CheckpointError::Ended)?;
-        let changes = running.last.changes(&manifest);
+        let mut changes = running.last.changes(&manifest);
+        let known = running.before.hidden_since(&running.last);
+        let hidden = running.before.hidden_since(&manifest).into_iter();
+        changes.extend(hidden.filter(|it| !known.iter().any(|known| known.path == it.path)));
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
         running.last = manifest;
         Ok(changes)
     }
@@ -195,9 +200,10 @@ impl Covered {
         about: &TurnAbout,
         mut attribute: Attribute,
     ) -> Result<PendingTurn, CheckpointError> {
+        let scanned = self.scan();
         let running = self.running.remove(&turn).ok_or(CheckpointError::Ended)?;
-        let manifest = self.scan()?;
-        let mut changes = running.before.changes(&manifest);
+        let manifest = scanned?;
+        let mut changes = running.before.changes_of_turn(&manifest);
         changes.retain_mut(|change| attribute(change));
         for correction in &about.corrections {
             let corrected = self.correct(&mut changes, correction, &manifest);
@@ -236,10 +242,7 @@ impl Covered {
                 let Some(state) = state else { return Ok(()) };
                 let (before, after) = (Some(state.clone()), Some(state));
                 let path = path.clone();
-                changes.insert(
-                    at,
-                    FileChange { path, before, after, by: None, shared: false, found: None },
-                );
+                changes.insert(at, FileChange::new(path, before, after));
                 at
             }
         };

@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 /// The permission bits of a mode.
-const PERMISSIONS: u32 = 0o7777;
+pub(super) const PERMISSIONS: u32 = 0o7777;
 
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -115,6 +115,11 @@ pub struct FileChange {
 }
 
 impl FileChange {
+    /// A change that nobody is known to have made.
+    pub fn new(path: TreePath, before: Option<State>, after: Option<State>) -> Self {
+        Self { path, before, after, by: None, shared: false, found: None }
+    }
+
     /// Whether it is one of the permissions alone.
     pub fn is_of_mode(&self) -> bool {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return false };

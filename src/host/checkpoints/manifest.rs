@@ -80,6 +80,40 @@ impl Manifest {
         changes
     }
 
+    /// The same for a turn, with what it has hidden.
+    pub(super) fn changes_of_turn(&self, after: &Self) -> Vec<FileChange> {
+        let mut changes = self.changes(after);
+        changes.extend(self.hidden_since(after));
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        changes
+    }
+
+    /// What is new since this manifest and ignored by patterns that have changed since as well.
+    pub(super) fn hidden_since(&self, after: &Self) -> Vec<FileChange> {
+        let patterns = |entries: &Entries| find(entries, b".gitignore").cloned();
+        let has_changed = |(folder, entries): &(&TreePath, &Arc<Entries>)| {
+            let before = self.folders.get(folder);
+            let is_shared = before.is_some_and(|before| Arc::ptr_eq(before, entries));
+            !is_shared && before.and_then(|before| patterns(before)) != patterns(entries)
+        };
+        let changed: Vec<_> = after.folders.iter().filter(has_changed).collect();
+        let is_below = |folder: &TreePath| changed.iter().any(|(above, _)| folder.is_in(above));
+        let mut hidden = Vec::new();
+        if changed.is_empty() {
+            return hidden;
+        }
+        for (folder, entries) in after.folders.iter().filter(|(folder, _)| is_below(folder)) {
+            let is_hidden = |entry: &Entry| entry.skipped == Some(Skipped::Ignored);
+            for (name, entry) in entries.iter().filter(|(_, entry)| is_hidden(entry)) {
+                let path = folder.join(name);
+                if self.get(&path).is_none() && !self.hides(folder) {
+                    hidden.push(FileChange::new(path, None, Some(entry.state())));
+                }
+            }
+        }
+        hidden
+    }
+
     /// Whether a folder is in one that is not covered, or is one.
     pub(super) fn hides(&self, folder: &TreePath) -> bool {
         let Some((above, name)) = folder.split() else { return self.is_empty() };
@@ -212,7 +246,7 @@ fn compare(folder: &TreePath, before: &Entries, after: &Entries, changes: &mut V
         if !is_same && ![before, after].into_iter().flatten().any(Entry::is_ignored) {
             let (before, after) = (before.map(Entry::state), after.map(Entry::state));
             let path = folder.join(name);
-            changes.push(FileChange { path, before, after, by: None, shared: false, found: None });
+            changes.push(FileChange::new(path, before, after));
         }
     };
     let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());

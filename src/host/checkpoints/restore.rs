@@ -6,10 +6,12 @@ use super::error::is_no_room;
 use super::journal::Planned;
 use super::tree::{Found, Tree, is_half_written};
 use super::tree_path::TreePath;
-use super::walk::TEMPORARY;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
+
+/// Begins the names of files that a restore is writing. A scan does not leave such names out: anybody can give them.
+const TEMPORARY: &str = ".rat-restore-";
 
 /// A file with more bytes cannot be one that is kept.
 const MAX_FILE: u64 = 64 << 20;
@@ -401,7 +403,8 @@ impl<'a, C: Contents> Restorer<'a, C> {
         let Some(state) = state else { return false };
         let has_content = match &found.content {
             Some(content) => self.contents.is_of(state, content),
-            None => state.kind == Kind::Folder,
+            // There is nothing in it that could be lost.
+            None => matches!(state.kind, Kind::Folder | Kind::Other),
         };
         let has_mode = found.mode == state.mode || state.kind == Kind::Symlink;
         found.kind == state.kind && has_mode && has_content

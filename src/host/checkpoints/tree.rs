@@ -1,7 +1,7 @@
 //! Looks at files below a root and changes them, one at a time. Every folder on the way is opened without following links,
 //! so that nothing outside the root is reached, whatever others do meanwhile. Decides nothing.
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, Kind, PERMISSIONS};
 use super::tree_path::TreePath;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat, readlinkat, renameat};
@@ -129,7 +129,7 @@ impl Tree {
             let size = target.len() as u64;
             Found { size, content: Some(target), ..Found::of_kind(Kind::Symlink) }
         } else {
-            Found::of_kind(Kind::Other)
+            Found { mode: u32::from(stat.st_mode) & PERMISSIONS, ..Found::of_kind(Kind::Other) }
         };
         Ok(Some(found))
     }

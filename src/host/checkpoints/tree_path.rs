@@ -58,6 +58,12 @@ impl TreePath {
         })
     }
 
+    /// Whether it is this folder or below it.
+    pub fn is_in(&self, folder: &Self) -> bool {
+        let below = self.0.strip_prefix(&*folder.0);
+        below.is_some_and(|rest| folder.is_root() || rest.is_empty() || rest[0] == b'/')
+    }
+
     /// Whether it is the root itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()

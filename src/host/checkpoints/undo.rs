@@ -120,7 +120,7 @@ fn with_restored(mut turn: PendingTurn, journal: &Journal, restored: &Restored) 
     let done: HashSet<_> = restored.done.iter().collect();
     for file in journal.files.iter().filter(|file| done.contains(&file.path)) {
         let (path, before, after) = (file.path.clone(), file.expected.clone(), file.target.clone());
-        let restored = FileChange { path, before, after, by: None, shared: false, found: None };
+        let restored = FileChange::new(path, before, after);
         let earlier = turn.changes.iter().position(|change| change.path == file.path);
         let earlier = earlier.map(|at| turn.changes.remove(at));
         turn.changes.push(match (earlier, &restored.after) {

@@ -13,9 +13,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Begins the names of files that a restore is writing.
-pub(super) const TEMPORARY: &str = ".rat-restore-";
-
 /// What stays the same during a scan.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
@@ -26,6 +23,8 @@ pub(super) struct Walk<'a> {
     pub(super) own: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) files: &'a RuleFiles,
+    /// Goes on covering what becomes ignored.
+    pub(super) is_in_turn: bool,
 }
 
 /// What is in a folder. The numbers are places in `entries`.
@@ -70,7 +69,7 @@ impl Walk<'_> {
         let mut listing = Listing::default();
         listing.entries.reserve_exact(found.len());
         for (name, entry) in found {
-            if *name == *b".git" || name.starts_with(TEMPORARY.as_bytes()) {
+            if *name == *b".git" {
                 continue;
             }
             let metadata = match entry.metadata() {
@@ -82,7 +81,10 @@ impl Walk<'_> {
             let old = old.and_then(|old| find(old, &name));
             path.push(OsStr::from_bytes(&name));
             if entry.kind == Kind::Folder {
-                self.add_folder(&mut listing, name, entry, &path, metadata.dev(), &rules);
+                let old = old.filter(|old| old.kind == Kind::Folder && old.skipped.is_none());
+                let was_covered = self.is_in_turn && old.is_some();
+                let (path, device) = (&path, metadata.dev());
+                self.add_folder(&mut listing, (name, entry), path, device, (&rules, was_covered));
             } else {
                 self.add_file(&mut listing, name, entry, &path, old, &rules);
             }
@@ -94,11 +96,10 @@ impl Walk<'_> {
     fn add_folder(
         &self,
         listing: &mut Listing,
-        name: Box<[u8]>,
-        mut entry: Entry,
+        (name, mut entry): (Box<[u8]>, Entry),
         path: &PathBuf,
         device: u64,
-        rules: &Rules,
+        (rules, was_covered): (&Rules, bool),
     ) {
         if path == self.own {
             return;
@@ -108,12 +109,12 @@ impl Walk<'_> {
                 entry.skipped = Some(Skipped::OtherDevice);
                 None
             }
-            Verdict::Ignored => {
+            Verdict::Ignored if !was_covered => {
                 entry.skipped = Some(Skipped::Ignored);
                 None
             }
             Verdict::OnlyTracked => Some(rules.only_tracked()),
-            Verdict::Covered => Some(rules.clone()),
+            Verdict::Covered | Verdict::Ignored => Some(rules.clone()),
         };
         if let Some(inner) = inner {
             listing.folders.push((listing.entries.len(), inner));
@@ -136,7 +137,9 @@ impl Walk<'_> {
                 && !old.is_racy
                 && !matches!(old.skipped, Some(Skipped::Ignored | Skipped::Late))
         };
-        if is_ignored && (rules.are_only_tracked() || entry.size > self.limits.ignored_file) {
+        let was_covered = self.is_in_turn && old.is_some_and(|old| old.content.is_some());
+        let is_small = !rules.are_only_tracked() && entry.size <= self.limits.ignored_file;
+        if is_ignored && !is_small && !was_covered {
             entry.skipped = Some(Skipped::Ignored);
         } else if let Some(old) = old.filter(is_known) {
             entry = old.clone();

@@ -1,6 +1,7 @@
 //! Checkpoints of real folders: what the tests have in common.
 
 mod crash;
+mod kinds;
 mod random;
 mod restore;
 mod scan;
