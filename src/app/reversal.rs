@@ -188,7 +188,8 @@ impl Reversals {
                 return Way::Leave(why.to_owned());
             }
             let is_exact = self.is_exact(turn, change, &without).await;
-            return if is_exact && is_as_left && loaded.is_none() && !is_shared {
+            let is_on_disk = is_as_left && loaded.is_none() && !is_shared;
+            return if is_on_disk && (is_exact || self.is_kept(turn, change).await) {
                 Way::DiskRejecting
             } else {
                 Way::Reject { conflicts: without.conflicts, is_exact }

@@ -110,7 +110,10 @@ impl Document {
         self.record_baseline().await?;
         let known = self.baseline.as_ref().map(|baseline| baseline.facts);
         Ok(match self.facts().await? {
-            None => known.is_none() && self.was_missing && self.is_missing().await?,
+            None => {
+                let is_gone = self.record.as_ref().is_some_and(|record| !record.form().exists);
+                is_gone && self.is_missing().await?
+            }
             now => now == known,
         })
     }
@@ -311,7 +314,7 @@ impl Document {
         } else if self.find().await?.is_none() {
             // The record follows when it is looked at.
             self.baseline = self.read_file(None).await.ok().flatten();
-            self.was_missing = self.baseline.is_none();
+            self.was_missing = self.baseline.is_none() && self.is_missing().await?;
             self.unopened_change = None;
         } else if let Some((loaded, Some(file))) = self.buffer_and_file().await? {
             let shape = loaded.text.shape();

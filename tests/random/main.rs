@@ -12,6 +12,7 @@ mod desk;
 mod dice;
 mod disk;
 mod headless;
+mod histories;
 mod late;
 mod left;
 mod memory;

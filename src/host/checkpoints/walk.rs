@@ -137,7 +137,7 @@ impl Walk<'_> {
                 && !old.is_racy
                 && !matches!(old.skipped, Some(Skipped::Ignored | Skipped::Late))
         };
-        let was_covered = self.is_in_turn && old.is_some_and(|old| old.content.is_some());
+        let was_covered = self.is_in_turn && old.is_some_and(|old| !old.is_ignored());
         let is_small = !rules.are_only_tracked() && entry.size <= self.limits.ignored_file;
         if is_ignored && !is_small && !was_covered {
             entry.skipped = Some(Skipped::Ignored);
