@@ -1,9 +1,11 @@
 //! What the user has done outside Neovim, between the turns of an agent, is theirs: no undo takes it, in real Neovim.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::Chat;
 use crate::undo::{answer, in_project, in_project_builder, poll_kept, turn_with_command};
@@ -147,4 +149,30 @@ fn what_becomes_of_another_kind_comes_back_or_is_named() {
     assert!(messages.replace('\n', " ").contains(left), "{messages}");
     fs::remove_dir_all(chat.path("hidden")).unwrap();
     assert_eq!(crate::undo::tree(chat.nvim.cwd()), before);
+}
+
+/// Holds (Review): What an undo could not change is tried again by the next one, before any other turn is undone.
+#[test]
+fn an_undo_that_failed_in_part_is_tried_again() {
+    let mut chat = in_project_builder().file("tool", fs::read("/bin/sleep").unwrap()).start();
+    let tool = chat.path("tool");
+    make_executable(&tool);
+    // A program that has two names is written in place, which fails as long as it runs.
+    fs::hard_link(&tool, chat.path("tool2")).unwrap();
+    let before = crate::undo::tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, |root| {
+        let mut file = fs::File::options().append(true).open(root.join("tool")).unwrap();
+        file.write_all(b"more").unwrap();
+        fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+    });
+    let mut running = Command::new(&tool).arg("1000").spawn().unwrap();
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 3 files", "Undid the turn in 1 file");
+    let messages = chat.nvim.messages();
+    assert!(messages.contains("tool") && messages.contains("Text file busy"), "{messages}");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 2 files", "Undid the turn in 2 files");
+    assert_eq!(crate::undo::tree(chat.nvim.cwd()), before);
+    chat.nvim.command("RatUndo");
+    chat.nvim.poll("nothing more", |nvim| nvim.messages().contains("Nothing to undo"));
 }

@@ -348,7 +348,7 @@ impl Turns {
             }
             let session = by.session.session.as_ref().to_owned();
             let (agent, prompt) = (agent.clone(), prompt.clone());
-            let about = TurnAbout { agent, session, prompt, undoes: None, corrections };
+            let about = TurnAbout { agent, session, prompt, undoes: None, failed: 0, corrections };
             let attribute = move |change: &mut entry::FileChange| {
                 let Some(Attribution { is_agents, is_shared, tool_call }) = known.get(&change.path)
                 else {

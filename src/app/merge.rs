@@ -83,6 +83,7 @@ impl Reversals {
             session: String::new(),
             prompt: format!("Merge of {}", request.name()),
             undoes: None,
+            failed: 0,
             corrections: Vec::new(),
         };
         let mut project = self.reverse(what, about).await?;

@@ -217,6 +217,9 @@ impl Reversals {
         if change.after.as_ref().is_some_and(is_unknown) {
             return Way::Leave(UNKNOWN.to_owned());
         }
+        if change.before.as_ref().is_some_and(is_unknown) {
+            return Way::Leave(NOT_KEPT.to_owned());
+        }
         match now {
             Err(why) => Way::Leave(why),
             Ok(_) if loaded == Some(true) => {
@@ -315,11 +318,15 @@ impl Reversals {
             tried.map_err(|error| error.to_string())?;
         }
         let of_buffers: Vec<&FileChange> = in_buffers.iter().map(|(_, change)| *change).collect();
+        let planned = outcome.left.len();
         let corrections = self.take_in_buffers(in_buffers, what, &mut outcome).await;
         let is_changed = |change: &&FileChange| outcome.changed.contains(&change.path.under(root));
         let of_buffers: Vec<_> = of_buffers.into_iter().filter(is_changed).collect();
         files.extend(modes(&self.checkpoints, root, &of_buffers).await);
-        let about = TurnAbout { corrections, ..about };
+        let is_failed =
+            |(_, why): &&(_, String)| ![AS_BEFORE, CONTESTED, NOT_KEPT].contains(&&**why);
+        let failed = outcome.left.iter().skip(planned).filter(is_failed).count();
+        let about = TurnAbout { corrections, failed, ..about };
         let paths: HashSet<TreePath> = what.changes.iter().map(|it| it.path.clone()).collect();
         let is_of_turn = Box::new(move |change: &mut FileChange| paths.contains(&change.path));
         match self.checkpoints.undo(start, files, about, is_of_turn).await {

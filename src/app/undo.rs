@@ -1,7 +1,10 @@
 //! Takes back what a turn has changed, or brings it back.
 
 use super::reversal::{Reversal, Reversals};
-use crate::core::messages::checkpoint::{TurnRef, UndoOutcome, UndoPlan, UndoTarget};
+use super::undo_target::Target;
+use crate::core::messages::checkpoint::{
+    PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
+};
 use crate::host::checkpoints::ids::TurnId;
 use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::checkpoints::turns::{Turn, TurnAbout, TurnSummary};
@@ -18,13 +21,22 @@ impl Reversals {
         target: UndoTarget,
         force: bool,
     ) -> Result<UndoPlan, String> {
-        let (reference, redoes) = self.find(roots, target).await?;
-        let turn = self.turn(&reference).await?;
-        let brought_in = redoes.is_some().then(HashMap::new);
-        let changes = turn.changes;
-        let files =
-            self.planned(&Reversal { turn: reference.clone(), changes, brought_in, force }).await;
-        let TurnSummary { session, prompt, time, coverage, .. } = turn.summary;
+        let mut skipped = Vec::new();
+        let (reference, redoes, summary, files) = loop {
+            let found = self.find(roots, &target, &skipped).await?;
+            let Target { turn: reference, redoes, is_retried } = found;
+            let Turn { summary, changes } = self.turn(&reference).await?;
+            let brought_in = redoes.is_some().then(HashMap::new);
+            let what = Reversal { turn: reference.clone(), changes, brought_in, force };
+            let files = self.planned(&what).await;
+            let is_left = |file: &PlannedFile| matches!(file.action, PlannedAction::Leave(_));
+            if !is_retried || !files.iter().all(is_left) {
+                break (reference, redoes, summary, files);
+            }
+            // The user has seen to what had failed.
+            skipped.push(reference);
+        };
+        let TurnSummary { session, prompt, time, coverage, .. } = summary;
         Ok(UndoPlan {
             turn: reference,
             redoes,
@@ -55,7 +67,7 @@ impl Reversals {
         let what = Reversal { turn, changes, brought_in, force };
         let TurnSummary { id, agent, session, prompt, .. } = summary;
         let corrections = Vec::new();
-        let about = TurnAbout { agent, session, prompt, undoes: Some(id), corrections };
+        let about = TurnAbout { agent, session, prompt, undoes: Some(id), failed: 0, corrections };
         self.reverse(&what, about).await
     }
 

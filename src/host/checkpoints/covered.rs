@@ -218,6 +218,7 @@ impl Covered {
             session: hidden(&about.session),
             prompt: prompt.lines().next().unwrap_or_default().chars().take(PROMPT_LEN).collect(),
             undoes: about.undoes,
+            failed: about.failed,
             coverage: Coverage::of(&running.before, running.is_late),
             files: 0,
             added: 0,
@@ -249,8 +250,8 @@ impl Covered {
         let (was, is) = (changes[at].before.take(), changes[at].after.take());
         let template = is.clone().or_else(|| was.clone());
         changes[at].found = was.clone().filter(|_| *before != Side::AsFound);
-        changes[at].before = self.corrected(path, was, before, template.as_ref())?;
-        changes[at].after = self.corrected(path, is, after, template.as_ref())?;
+        changes[at].before = self.corrected(path, was, before, (template.as_ref(), true))?;
+        changes[at].after = self.corrected(path, is, after, (template.as_ref(), false))?;
         Ok(())
     }
 
@@ -259,10 +260,13 @@ impl Covered {
         path: &TreePath,
         found: Option<State>,
         side: &Side,
-        template: Option<&State>,
+        (template, is_before): (Option<&State>, bool),
     ) -> io::Result<Option<State>> {
+        let is_unknown = |state: &State| state.kind == Kind::File && state.content.is_none();
         let bytes = match side {
             Side::AsFound => return Ok(found),
+            // Whoever corrects that has not known it either.
+            _ if is_before && found.as_ref().is_some_and(is_unknown) => return Ok(found),
             Side::Nothing => return Ok(None),
             // Nobody else has put anything into a file that was created.
             Side::File(bytes) if bytes.is_empty() && found.is_none() => return Ok(None),

@@ -36,6 +36,9 @@ pub struct TurnSummary {
     /// The turn it took back, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undoes: Option<TurnId>,
+    /// How many paths could not be restored, if it takes a turn back: another try may do that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: usize,
     /// What was not covered.
     pub coverage: Coverage,
     /// How many paths it changed that are no folders.
@@ -68,6 +71,8 @@ pub struct TurnAbout {
     pub prompt: String,
     /// The turn it takes back, if it does.
     pub undoes: Option<TurnId>,
+    /// How many paths could not be changed in their buffers, if it does.
+    pub failed: usize,
     /// What is better known than the disk tells.
     pub corrections: Vec<Correction>,
 }
@@ -296,6 +301,11 @@ impl TurnLog {
         *self = Self::of_file(self.path.clone(), file)?;
         Ok(())
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn damaged(path: &Path) -> io::Error {

@@ -4,7 +4,7 @@
 use super::entry::{FileChange, State};
 use super::error::reason;
 use super::journal::{self, Journal, PendingTurn};
-use super::restore::{Restored, Restorer};
+use super::restore::{Left, Restored, Restorer, WhyLeft};
 use super::slot;
 use super::stored::Stored;
 use super::tree::Tree;
@@ -135,6 +135,8 @@ fn with_restored(mut turn: PendingTurn, journal: &Journal, restored: &Restored) 
         });
     }
     turn.changes.sort_by(|one, other| one.path.cmp(&other.path));
+    let is_failed = |left: &&Left| matches!(left.why, WhyLeft::Failed(_));
+    turn.summary.failed += restored.left.iter().filter(is_failed).count();
     turn
 }
 

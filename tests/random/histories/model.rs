@@ -90,7 +90,7 @@ fn check_path(
     let is_covered = |node: Option<&Node>| match node {
         None | Some(Node::Link(_) | Node::Folder(_)) => true,
         Some(Node::File(bytes, _)) => bytes.len() as u64 <= LIMIT,
-        Some(Node::Other) => false,
+        Some(Node::Other(_)) => false,
     };
     let has_patterns = [found, left, was].iter().any(|tree| {
         let file = tree.get(Path::new(".gitignore"));
@@ -98,7 +98,7 @@ fn check_path(
     });
     let is_around_as_left =
         was.differing(left).all(|other| !other.starts_with(path) && !path.starts_with(other));
-    let is_after_covered = is_covered(after) || matches!(after, Some(Node::Other));
+    let is_after_covered = is_covered(after) || matches!(after, Some(Node::Other(_)));
     if is_as_left && is_around_as_left && is_covered(before) && is_after_covered && !has_patterns {
         return Err(format!("is left although nothing speaks against it: {}", why.unwrap_or("?")));
     }

@@ -20,7 +20,7 @@ pub(crate) enum Node {
     File(Vec<u8>, u32),
     Link(PathBuf),
     Folder(u32),
-    Other,
+    Other(u32),
 }
 
 /// All that is below a folder but git's, by path.
@@ -56,7 +56,7 @@ impl Tree {
                 self.inodes.insert(below.clone(), metadata.ino());
                 Node::File(fs::read(&path).unwrap(), mode)
             } else {
-                Node::Other
+                Node::Other(mode)
             };
             self.nodes.insert(below, node);
         }
@@ -206,10 +206,11 @@ pub(crate) fn shown(node: Option<&Node>) -> String {
         None => "nothing".to_owned(),
         Some(Node::File(bytes, mode)) => {
             let text: String = String::from_utf8_lossy(bytes).chars().take(100).collect();
-            format!("{mode:o} {text:?}")
+            let end: String = String::from_utf8_lossy(bytes).chars().rev().take(30).collect();
+            format!("{mode:o} {} bytes {text:?} .. {end:?}", bytes.len())
         }
         Some(Node::Link(to)) => format!("-> {}", to.display()),
         Some(Node::Folder(mode)) => format!("folder {mode:o}"),
-        Some(Node::Other) => "FIFO".to_owned(),
+        Some(Node::Other(mode)) => format!("FIFO {mode:o}"),
     }
 }

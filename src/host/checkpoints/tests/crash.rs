@@ -203,6 +203,7 @@ fn a_log_that_is_cut_anywhere_has_the_turns_that_were_whole() {
             found: None,
         };
         let summary = TurnSummary {
+            failed: 0,
             added: 0,
             removed: 0,
             id: TurnId { slot: 1, number },
