@@ -340,3 +340,25 @@ fn an_open_file_gets_its_permissions_back() {
         chat.nvim.command("messages clear");
     }
 }
+
+/// Holds (Review): A turn within which rat.nvim is killed can be undone afterwards; what changed after the last look needs :RatUndo!.
+#[test]
+fn a_turn_that_is_killed_is_undone() {
+    let mut chat = in_project();
+    let before = tree(chat.nvim.cwd());
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+    ravage(chat.nvim.cwd());
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    let pid = i32::try_from(chat.nvim.binary()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    chat.nvim.poll_state("failed");
+    let mut chat = restarted(chat);
+    chat.nvim.command("RatUndo!");
+    chat.nvim.poll_screen("Undo \"A turn that was cut off\"?");
+    chat.nvim.input("1<CR>");
+    chat.nvim.poll("undone", |nvim| nvim.messages().contains("Undid the turn"));
+    assert_eq!(tree(chat.nvim.cwd()), before);
+}

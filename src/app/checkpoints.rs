@@ -290,6 +290,10 @@ impl Turns {
             _ => None,
         };
         if !are_files || before.is_some() != change.before.is_some() {
+            // A document may know what the checkpoint does not keep.
+            if are_files && let Err(error) = self.documents.disk_changed(path, by).await {
+                tracing::debug!(path = %path.display(), %error, "a change is only in the checkpoint");
+            }
             self.changed.changed(root, change, false, &author);
             return Vec::new();
         }

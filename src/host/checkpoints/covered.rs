@@ -1,6 +1,7 @@
 //! One root that is covered: scans it, keeps the states that turns began with, logs turns and restores files. Runs on the
 //! thread of the root and may block.
 
+use super::begun::{self, Begun};
 use super::entry::{Entry, FileChange, Kind, Skipped, State};
 use super::error::{CheckpointError, Refusal};
 use super::ids::{ContentId, TurnId};
@@ -46,8 +47,11 @@ pub(super) struct Covered {
     /// The manifest as it was last saved.
     saved: Manifest,
     running: HashMap<u64, Running>,
+    /// Turns that were running when a program was killed, and are to be logged.
+    begun: Vec<Begun>,
     /// What restores that were interrupted have come to.
     recovered: Vec<Restored>,
+    is_ending: bool,
     /// Something has been logged or restored since everything was saved.
     is_stale: bool,
 }
@@ -59,6 +63,17 @@ struct Running {
     /// As of the last look.
     last: Manifest,
     is_late: bool,
+    /// What is on disk of it, once it is.
+    noted: Option<PathBuf>,
+}
+
+impl Running {
+    /// It is logged, or nothing is to be known of it.
+    fn is_over(&self) {
+        if let Some(noted) = &self.noted {
+            let _ = fs::remove_file(noted);
+        }
+    }
 }
 
 impl Covered {
@@ -89,9 +104,12 @@ impl Covered {
             manifest: None,
             saved,
             running: HashMap::new(),
+            begun: Vec::new(),
             recovered: Vec::new(),
+            is_ending: false,
             is_stale: false,
         };
+        covered.begun = begun::read(&covered.stored.slot.folder);
         covered.recovered = undo::recover(&mut covered.stored, &covered.root);
         Ok(covered)
     }
@@ -124,6 +142,8 @@ impl Covered {
             self.is_stale = true;
         }
         self.manifest = Some(manifest.clone());
+        let begun = std::mem::take(&mut self.begun);
+        self.log_begun(begun, &manifest);
         Ok(manifest)
     }
 
@@ -155,7 +175,8 @@ impl Covered {
                 is_late.then(|| Entry { content, skipped, ..entry.clone() })
             }),
         };
-        let running = Running { last: before.clone(), before, is_late: waited.is_err() };
+        let is_late = waited.is_err();
+        let running = Running { last: before.clone(), before, is_late, noted: None };
         self.running.insert(turn, running);
         Ok(())
     }
@@ -173,6 +194,9 @@ impl Covered {
         changes.extend(hidden.filter(|it| !known.iter().any(|known| known.path == it.path)));
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         running.last = manifest;
+        if let Some(Err(error)) = running.noted.as_deref().map(begun::looked) {
+            tracing::warn!(%error, "a look at a folder is not noted");
+        }
         Ok(changes)
     }
 
@@ -186,8 +210,12 @@ impl Covered {
         about: &TurnAbout,
         attribute: Attribute,
     ) -> Result<Option<Turn>, CheckpointError> {
+        let noted = self.running.get(&turn).and_then(|running| running.noted.clone());
         let pending = self.pending(turn, about, attribute)?;
         let logged = undo::log(&mut self.stored, pending);
+        if let Some(noted) = noted {
+            let _ = fs::remove_file(noted);
+        }
         let turn = logged.map_err(|error| CheckpointError::store(&self.root, &error))?;
         self.is_stale |= turn.is_some();
         Ok(turn)
@@ -212,7 +240,7 @@ impl Covered {
         let hidden = |text: &str| self.secrets.hide(text).into_owned();
         let prompt = hidden(about.prompt.trim_start());
         let summary = TurnSummary {
-            id: TurnId { slot: self.stored.slot.number, number: self.stored.log.next_number() },
+            id: self.next_turn(),
             time: seconds(now()),
             agent: hidden(&about.agent),
             session: hidden(&about.session),
@@ -225,6 +253,11 @@ impl Covered {
             removed: 0,
         };
         Ok(PendingTurn { summary, changes })
+    }
+
+    /// The id of the next turn that is logged.
+    pub(super) fn next_turn(&self) -> TurnId {
+        TurnId { slot: self.stored.slot.number, number: self.stored.log.next_number() }
     }
 
     /// Changes what is logged of a path.
@@ -288,7 +321,26 @@ impl Covered {
 
     /// Forgets a turn that will not be ended.
     pub(super) fn abandon(&mut self, turn: u64) {
-        self.running.remove(&turn);
+        let running = self.running.remove(&turn);
+        // What runs as the program ends was cut off.
+        if let Some(running) = running.filter(|_| !self.is_ending) {
+            running.is_over();
+        }
+    }
+
+    /// The program is about to end.
+    pub(super) fn ends(&mut self) {
+        self.is_ending = true;
+        self.save();
+    }
+
+    /// Logs turns that were cut off, if that has not been done.
+    pub(super) fn complete(&mut self) {
+        if !self.begun.is_empty()
+            && let Err(error) = self.prepare()
+        {
+            tracing::warn!(%error, "a turn that was cut off is not known");
+        }
     }
 
     /// The turns that are remembered, the newest first.
@@ -420,6 +472,8 @@ impl Covered {
         about: &TurnAbout,
         attribute: Attribute,
     ) -> Result<Undone, CheckpointError> {
+        // It is in the journal from now on.
+        self.running.get(&turn).iter().for_each(|running| running.is_over());
         let pending = self.pending(turn, about, attribute)?;
         self.is_stale = true;
         let undone = self.plan(files).and_then(|(files, mut left)| {
@@ -463,6 +517,7 @@ impl Covered {
 
     /// Does what nobody needs to wait for: saves, and forgets what is old.
     pub(super) fn tidy(&mut self) {
+        self.note_begun();
         if !self.is_stale {
             return;
         }
@@ -483,6 +538,31 @@ impl Covered {
         }
     }
 
+    /// Notes on disk which turns have begun.
+    fn note_begun(&mut self) {
+        let manifest = self.manifest.clone();
+        // One that began late does not know what it began with.
+        let is_new = |running: &&mut Running| {
+            running.noted.is_none()
+                && !running.is_late
+                && Some(&running.before) == manifest.as_ref()
+        };
+        if !self.running.values_mut().any(|running| is_new(&running)) {
+            return;
+        }
+        self.save();
+        if self.manifest.as_ref() != Some(&self.saved) {
+            return;
+        }
+        let (slot, saved) = (self.stored.slot.folder.clone(), self.stored.manifest_file());
+        for running in self.running.values_mut().filter(is_new) {
+            match begun::note(&slot, &saved) {
+                Ok(file) => running.noted = Some(file),
+                Err(error) => tracing::warn!(%error, "a turn is not kept if it is cut off"),
+            }
+        }
+    }
+
     /// Saves the manifest.
     pub(super) fn save(&mut self) {
         let Some(manifest) = self.manifest.as_ref().filter(|it| **it != self.saved) else { return };
@@ -497,6 +577,6 @@ impl Covered {
 }
 
 /// Seconds of a time in nanoseconds.
-fn seconds(nanoseconds: i64) -> u64 {
+pub(super) fn seconds(nanoseconds: i64) -> u64 {
     u64::try_from(nanoseconds / 1_000_000_000).unwrap_or_default()
 }

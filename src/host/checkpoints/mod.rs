@@ -4,6 +4,7 @@
 //! Each root has a thread of its own (`worker`), which does all reading and writing. `scan` compares the root with a
 //! `manifest`, `pack` holds contents, `turns` logs what turns changed, `restore` changes files, and `undo` does both as one.
 
+mod begun;
 mod codec;
 mod covered;
 pub mod entry;
@@ -210,7 +211,11 @@ impl Checkpoints {
 
     /// Returns the turns of a root that are remembered, the newest first. Empty if the root is not covered.
     pub async fn turns(&self, root: PathBuf) -> Vec<TurnSummary> {
-        self.run_open(root, |covered| Ok(covered.turns())).await.unwrap_or_default()
+        let turns = |covered: &mut Covered| {
+            covered.complete();
+            Ok(covered.turns())
+        };
+        self.run_open(root, turns).await.unwrap_or_default()
     }
 
     /// Returns a turn with its changes.
@@ -331,7 +336,7 @@ impl Checkpoints {
             }
             let done = done.clone();
             let save = move |worker: &mut Worker| {
-                worker.save();
+                worker.ends();
                 let _ = done.send(());
             };
             count += usize::from(jobs.send(Box::new(save)).is_ok());

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The manifest in the folder of a slot.
 const MANIFEST: &str = "manifest";
@@ -73,6 +73,11 @@ impl Stored {
             let content = entry.content.as_ref().filter(|id| is_lost(id));
             content.map(|_| Entry { content: None, is_racy: true, ..entry.clone() })
         })
+    }
+
+    /// Where the manifest is saved.
+    pub(super) fn manifest_file(&self) -> PathBuf {
+        self.slot.folder.join(MANIFEST)
     }
 
     /// Saves everything that makes the next start cheap.

@@ -112,6 +112,13 @@ impl Worker {
         self.covered.as_deref_mut()
     }
 
+    /// The program is about to end.
+    pub(super) fn ends(&mut self) {
+        if let Some(covered) = &mut self.covered {
+            covered.ends();
+        }
+    }
+
     /// Saves what makes the next start cheap.
     pub(super) fn save(&mut self) {
         if let Some(covered) = &mut self.covered {

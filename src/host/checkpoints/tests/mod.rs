@@ -1,5 +1,6 @@
 //! Checkpoints of real folders: what the tests have in common.
 
+mod begun;
 mod crash;
 mod kinds;
 mod random;
