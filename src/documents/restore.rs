@@ -108,6 +108,10 @@ impl Document {
     /// Whether what is there now is known, so that an agent that has not made it would be known not to have.
     async fn is_followed(&mut self) -> Result<bool, DocumentError> {
         self.record_baseline().await?;
+        // Nobody tells who has changed a file that is not open and has no record.
+        if self.record.is_none() && self.find().await?.is_none() {
+            return Ok(false);
+        }
         let known = self.baseline.as_ref().map(|baseline| baseline.facts);
         Ok(match self.facts().await? {
             None => {

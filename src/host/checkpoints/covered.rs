@@ -125,6 +125,7 @@ impl Covered {
     /// Scans the root and returns it as it is now.
     fn scan(&mut self) -> Result<Manifest, CheckpointError> {
         let since = Instant::now();
+        let begun: Vec<Manifest> = self.running.values().map(|it| it.before.clone()).collect();
         let scan = Scan {
             root: &self.root,
             own: &self.store,
@@ -133,7 +134,7 @@ impl Covered {
             memory: &self.stored.memory,
             pack: &self.stored.pack,
             watch: &self.watch,
-            is_in_turn: !self.running.is_empty(),
+            begun: &begun,
         };
         let old = self.manifest.as_ref().unwrap_or(&self.saved);
         let manifest = scan.run(old).map_err(|error| self.scan_error(error))?;

@@ -40,8 +40,8 @@ pub(super) struct Scan<'a> {
     pub(super) memory: &'a Memory,
     pub(super) pack: &'a Mutex<Pack>,
     pub(super) watch: &'a Watch,
-    /// Goes on covering what becomes ignored: a turn is running.
-    pub(super) is_in_turn: bool,
+    /// What running turns began with: what they have covered is covered on, even if it becomes ignored.
+    pub(super) begun: &'a [Manifest],
 }
 
 /// Why there is no manifest.
@@ -87,8 +87,8 @@ impl Scan<'_> {
         let device = self.root.metadata().map_err(ScanError::Unreadable)?.dev();
         let covered: u64 = old.entries().filter(|it| it.content.is_some()).map(|it| it.size).sum();
         let room = AtomicU64::new(self.limits.total.saturating_sub(covered));
-        let Self { root, own, limits, files, memory, pack, is_in_turn, .. } = *self;
-        let walk = Walk { root, device, own, limits, files, is_in_turn };
+        let Self { root, own, limits, files, memory, pack, begun, .. } = *self;
+        let walk = Walk { root, device, own, limits, files, begun };
         let reader = ReadFiles { limits, memory, pack, began: now(), room };
         let (numbers, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let first =

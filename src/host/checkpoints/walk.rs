@@ -3,7 +3,7 @@
 
 use super::entry::{Entry, Kind, Skipped};
 use super::limits::Limits;
-use super::manifest::{Entries, find};
+use super::manifest::{Entries, Manifest, find};
 use super::tree_path::TreePath;
 use crate::host::ignored::{RuleFiles, Rules, Verdict};
 use std::ffi::OsStr;
@@ -23,8 +23,8 @@ pub(super) struct Walk<'a> {
     pub(super) own: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) files: &'a RuleFiles,
-    /// Goes on covering what becomes ignored.
-    pub(super) is_in_turn: bool,
+    /// What running turns began with: what they have covered is covered on, even if it becomes ignored.
+    pub(super) begun: &'a [Manifest],
 }
 
 /// What is in a folder. The numbers are places in `entries`.
@@ -81,16 +81,21 @@ impl Walk<'_> {
             let old = old.and_then(|old| find(old, &name));
             path.push(OsStr::from_bytes(&name));
             if entry.kind == Kind::Folder {
-                let old = old.filter(|old| old.kind == Kind::Folder && old.skipped.is_none());
-                let was_covered = self.is_in_turn && old.is_some();
                 let (path, device) = (&path, metadata.dev());
-                self.add_folder(&mut listing, (name, entry), path, device, (&rules, was_covered));
+                self.add_folder(&mut listing, (name, entry), path, device, &rules);
             } else {
-                self.add_file(&mut listing, name, entry, &path, old, &rules);
+                self.add_file(&mut listing, (name, entry), &path, old, &rules);
             }
             path.pop();
         }
         Ok(listing)
+    }
+
+    /// Whether a running turn began with a path that was covered.
+    fn was_covered(&self, path: &Path) -> bool {
+        let Some(path) = TreePath::below(self.root, path) else { return false };
+        let is_covered = |entry: &Entry| !entry.is_ignored();
+        self.begun.iter().any(|begun| begun.get(&path).is_some_and(is_covered))
     }
 
     fn add_folder(
@@ -99,7 +104,7 @@ impl Walk<'_> {
         (name, mut entry): (Box<[u8]>, Entry),
         path: &PathBuf,
         device: u64,
-        (rules, was_covered): (&Rules, bool),
+        rules: &Rules,
     ) {
         if path == self.own {
             return;
@@ -109,7 +114,7 @@ impl Walk<'_> {
                 entry.skipped = Some(Skipped::OtherDevice);
                 None
             }
-            Verdict::Ignored if !was_covered => {
+            Verdict::Ignored if !self.was_covered(path) => {
                 entry.skipped = Some(Skipped::Ignored);
                 None
             }
@@ -125,8 +130,7 @@ impl Walk<'_> {
     fn add_file(
         &self,
         listing: &mut Listing,
-        name: Box<[u8]>,
-        mut entry: Entry,
+        (name, mut entry): (Box<[u8]>, Entry),
         path: &Path,
         old: Option<&Entry>,
         rules: &Rules,
@@ -137,9 +141,8 @@ impl Walk<'_> {
                 && !old.is_racy
                 && !matches!(old.skipped, Some(Skipped::Ignored | Skipped::Late))
         };
-        let was_covered = self.is_in_turn && old.is_some_and(|old| !old.is_ignored());
         let is_small = !rules.are_only_tracked() && entry.size <= self.limits.ignored_file;
-        if is_ignored && !is_small && !was_covered {
+        if is_ignored && !is_small && !self.was_covered(path) {
             entry.skipped = Some(Skipped::Ignored);
         } else if let Some(old) = old.filter(is_known) {
             entry = old.clone();
