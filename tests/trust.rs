@@ -113,6 +113,20 @@ fn what_is_allowed_is_allowed_in_the_folder_of_the_session() {
         let found = matches!(verdict_in(&all, command, cwd), Verdict::Decided(Decision::Allow, _));
         assert_eq!(found, is_allowed, "{command} in {cwd}");
     }
+    // Where a line has gone to another folder, any file may be the one that a rule is about.
+    let secret = rules(&["allow execute", "deny edit secret/*"]);
+    for (command, decision) in [
+        ("echo a > secret/x", Decision::Deny),
+        ("cd .; echo a > secret/x", Decision::Deny),
+        ("cd secret; echo a > x", Decision::Ask),
+        ("sh -c 'cd secret; echo a > x'", Decision::Ask),
+        ("secret/; echo a > x", Decision::Ask),
+        ("echo a > /proc/self/cwd/secret/x", Decision::Ask),
+        ("echo a > x", Decision::Allow),
+    ] {
+        let found = verdict(&secret, command);
+        assert!(matches!(found, Verdict::Decided(it, _) if it == decision), "{command}: {found:?}");
+    }
     let any = rules(&["allow execute", "deny edit .env*"]);
     let denied = Verdict::Decided(Decision::Deny, vec![&any[1]]);
     assert_eq!(verdict(&any, "echo x > sub/../.env"), denied);

@@ -341,7 +341,7 @@ fn an_open_file_gets_its_permissions_back() {
     }
 }
 
-/// Holds (Review): A turn within which rat.nvim is killed can be undone afterwards; what changed after the last look needs :RatUndo!.
+/// Holds (Review): A turn within which rat.nvim is killed can be undone afterwards; what changed after the last look needs `:RatUndo!`.
 #[test]
 fn a_turn_that_is_killed_is_undone() {
     let mut chat = in_project();

@@ -31,9 +31,11 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
     for (name, value) in map {
         match name.as_str() {
             "command" | "cmd" if input.command.is_none() => {
-                let line = command_line(value, args.as_ref());
+                let line = command_line(value.clone(), args.as_ref());
                 input.command = line.map(|line| cut(line, MAX_COMMAND_BYTES));
-                continue;
+                if input.command.is_some() {
+                    continue;
+                }
             }
             "args" if args.as_ref().is_some_and(Value::is_array) => continue,
             "cwd" | "workdir" | "working_directory" if input.cwd.is_none() && value.is_string() => {
@@ -89,8 +91,11 @@ fn meaning(name: &str) -> Option<Meaning> {
 /// Returns the command lines that a field may stand for: a list may be words, or lines.
 fn other_lines(value: &Value, args: Option<&Value>) -> Vec<String> {
     let items = value.as_array().cloned().map(texts).unwrap_or_default();
+    // An object says in a way of its own what runs.
+    let odd = value.is_object().then(|| value.to_string());
     command_line(value.clone(), args)
         .into_iter()
+        .chain(odd)
         .chain(items.into_iter().filter(|line| line.contains(' ')))
         .collect()
 }
@@ -114,7 +119,7 @@ fn command_line(value: Value, args: Option<&Value>) -> Option<String> {
             let args = args.iter().map(|word| quote(word));
             return Some(std::iter::once(line).chain(args).collect::<Vec<_>>().join(" "));
         }
-        Value::Array(items) => texts(items).into_iter().chain(args).collect::<Vec<_>>(),
+        Value::Array(items) => items.into_iter().map(as_text).chain(args).collect::<Vec<_>>(),
         _ => return None,
     };
     match words.as_slice() {

@@ -24,8 +24,11 @@ pub fn plain_path(path: &Path) -> PathBuf {
 pub fn other_reading<'a>(path: &'a Path, cwd: &Path) -> Option<&'a Path> {
     if let Ok(below) = path.strip_prefix(cwd) {
         let first = below.components().next()?.as_os_str().to_string_lossy();
-        let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-{}%".contains(c));
-        if first.starts_with(['~', '$', '%']) && is_name(&first[1..]) || first.ends_with(':') {
+        let is_name =
+            |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-+{}%".contains(c));
+        let is_computed = first.starts_with('$') && first[1..].contains(['{', '(', ':', '$']);
+        let is_named = first.starts_with(['~', '$', '%']) && is_name(&first[1..]);
+        if is_named || is_computed || first.ends_with(':') {
             return Some(below);
         }
     }
@@ -193,7 +196,18 @@ mod tests {
             let path = Path::new("/p").join(path);
             other_reading(&path, Path::new("/p")).map(|it| it.to_string_lossy().into_owned())
         };
-        for path in ["~/x", "~", "~root/x", "$HOME/x", "${HOME}/x", "%HOME%/x", "file:///etc/x"] {
+        for path in [
+            "~/x",
+            "~",
+            "~root/x",
+            "$HOME/x",
+            "${HOME}/x",
+            "%HOME%/x",
+            "file:///etc/x",
+            "${A:-b}/x",
+            "$(pwd)/x",
+            "~+/x",
+        ] {
             assert!(other(path).is_some(), "{path}");
         }
         assert_eq!(other("a/~/x").as_deref(), Some("~/x"));

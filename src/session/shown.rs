@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     kind: ToolKind,
-    commands: Vec<String>,
-    /// The folders that the commands run in.
+    /// The one that stands on the card, not another reading of it.
+    command: Option<String>,
+    /// The folders that it runs in.
     cwds: Vec<PathBuf>,
     /// The files that it names, without `..`, each with the real path that it had, if that is known.
     files: Vec<(PathBuf, Option<PathBuf>)>,
@@ -30,7 +31,7 @@ impl Shown {
         let real = |at| (real.len() == files.len()).then(|| real.get(at).cloned()).flatten();
         Self {
             kind: call.kind,
-            commands: call.commands().cloned().collect(),
+            command: input.and_then(|input| input.command.clone()),
             cwds: if cwds.is_empty() { vec![plain_path(cwd)] } else { cwds },
             diffs: diffs.collect(),
             files: files.iter().enumerate().map(|(at, file)| (file.clone(), real(at))).collect(),
@@ -40,7 +41,7 @@ impl Shown {
     /// Whether it was this command, in this folder.
     pub fn has_command(&self, line: &str, cwd: &Path) -> bool {
         let cwd = plain_path(cwd);
-        self.commands.iter().any(|command| command == line) && self.cwds.iter().all(|it| *it == cwd)
+        self.command.as_deref() == Some(line) && self.cwds.iter().all(|it| *it == cwd)
     }
 
     /// Whether it named this file, which leads to `real`.

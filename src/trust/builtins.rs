@@ -163,9 +163,8 @@ const COMPUTING: &[&str] = &[
 /// Operators of `test` whose operands some shells compute, or take for the name of a variable.
 const COMPARING: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-t", "-v", "-R"];
 
-const EVALUATES: Unclear =
-    Unclear("it has a command by which a shell runs, sets or loads something");
-const COMPUTES: Unclear = Unclear("a shell may compute what stands in an argument");
+const EVALUATES: Unclear = Unclear("it uses a shell command that runs, sets or loads something");
+const COMPUTES: Unclear = Unclear("a shell may compute what an argument says");
 
 /// Checks that no shell makes more of a program of this name than a program that is given these arguments.
 pub(super) fn check(name: &str, arguments: &[Word]) -> Result<(), Unclear> {
@@ -179,15 +178,15 @@ pub(super) fn check(name: &str, arguments: &[Word]) -> Result<(), Unclear> {
     match name {
         "printf" => printf(&texts().collect::<Result<Vec<_>, _>>()?),
         "test" | "[" => {
-            // Only a pattern for file names is not known here, and no operator that computes is one.
-            let known: Vec<_> = arguments.iter().filter_map(Word::literal).collect();
+            // A pattern may stand for a file that is named like an operator.
+            let known = texts().collect::<Result<Vec<_>, _>>()?;
             if !known.iter().any(|text| COMPARING.contains(text)) {
                 return Ok(());
             }
             let is_harmless = |text: &str| {
                 is_number(text) || text.starts_with('-') || "=!".contains(text) || text == "]"
             };
-            let harmless = texts().collect::<Result<Vec<_>, _>>()?.into_iter().all(is_harmless);
+            let harmless = known.into_iter().all(is_harmless);
             if harmless { Ok(()) } else { Err(COMPUTES) }
         }
         name if COMPUTING.contains(&name) => {

@@ -3,6 +3,7 @@
 
 use super::builtins;
 use super::shell::{Access, SimpleCommand, Unclear, Word, parse};
+use super::wrappers::{OPAQUE, SHELLS, runner};
 
 /// The deepest nesting of programs that run programs.
 const MAX_DEPTH: usize = 8;
@@ -68,11 +69,26 @@ impl CommandLine {
         if depth > MAX_DEPTH {
             return Err(Unclear("it is nested too deeply"));
         }
-        let name = program.words.first().and_then(Word::literal).map(base_name);
+        let evaluated =
+            |word: &Word| word.literal().is_some_and(|text| text.contains(['`', '[', '$']));
+        if program.assignments.iter().any(evaluated) {
+            return Err(Unclear("a shell may compute what is assigned"));
+        }
+        let path = program.words.first().and_then(Word::literal);
+        // Some file systems find `sh` by the name `SH`.
+        let name = path.map(base_name).map(str::to_lowercase);
+        let name = name.as_deref();
         if depth > 0 && name.is_some_and(|name| name.contains('=')) {
             return Err(Unclear("shells may take a program for an assignment"));
         }
-        self.changes_folder |= name.is_some_and(|name| MOVING.contains(&name));
+        if name.is_some_and(|name| name.starts_with('-')) {
+            return Err(Unclear("shells may take a program for an option"));
+        }
+        let is_elsewhere = |word: &Word| matches!(word.literal(), Some("-execdir" | "-okdir"));
+        // fish goes to a folder that is named as a program.
+        self.changes_folder |= name.is_some_and(|name| MOVING.contains(&name))
+            || path.is_some_and(|path| path.ends_with('/') || path.ends_with(".."))
+            || program.words.iter().any(is_elsewhere);
         let inner = name.map_or(Ok(Inner::None), |name| inner(name, &program.words[1..]))?;
         let told_by = Some(self.programs.len());
         self.programs.push(program);
@@ -91,8 +107,8 @@ impl CommandLine {
                 )
             }),
             Inner::Line(line) => self.add_line(&line, told_by, depth + 1),
-            Inner::Script(word) => {
-                let (assignments, words) = (Vec::new(), vec![word]);
+            Inner::Script(path) => {
+                let (assignments, words) = (Vec::new(), vec![Word::Literal(path)]);
                 let script = Program { told_by, is_script: true, assignments, words };
                 self.programs.push(script);
                 Ok(())
@@ -110,166 +126,19 @@ enum Inner {
     Program(Vec<Word>, Vec<Word>),
     Programs(Vec<Vec<Word>>),
     Line(String),
-    Script(Word),
+    Script(String),
 }
 
 fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Options of a program that runs another one: those without a value and those whose value is the next word. Others are not
-/// known, and make the command unclear.
-struct Options {
-    alone: &'static [&'static str],
-    with_value: &'static [&'static str],
-}
-
-impl Options {
-    /// Whether it is an option of one letter with a number right after it: `-n1`.
-    fn has_number(&self, text: &str) -> bool {
-        let Some((option, number)) = text.split_at_checked(2) else { return false };
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number && self.with_value.contains(&option)
-    }
-}
-
-/// How many words that belong to the program itself stand before the command it runs, beside its options.
-fn runner(name: &str) -> Option<(Options, usize)> {
-    let options = |alone, with_value| Options { alone, with_value };
-    Some(match name {
-        "command" | "builtin" | "nohup" | "exec" | "noglob" | "nocorrect" => {
-            (options(&["-p", "-c", "-l"], &["-a"]), 0)
-        }
-        "setsid" => (options(&["-f", "-w", "-c", "--fork", "--wait", "--ctty"], &[]), 0),
-        "time" => (options(&["-p", "-v", "--portability", "--verbose"], &["-f", "--format"]), 0),
-        "nice" => (options(&[], &["-n", "--adjustment"]), 0),
-        "ionice" => (options(&["-t"], &["-c", "-n", "--class", "--classdata"]), 0),
-        "stdbuf" => (options(&["-oL", "-o0", "-eL", "-e0", "-iL", "-i0"], &["-o", "-e", "-i"]), 0),
-        "timeout" | "gtimeout" => (
-            options(
-                &["--foreground", "--preserve-status", "-v", "--verbose"],
-                &["-k", "-s", "--kill-after", "--signal"],
-            ),
-            1,
-        ),
-        "sudo" | "doas" => {
-            (options(&["-n", "-E", "-H", "-S", "-k", "-b", "-P", "-A"], &["-u", "-g"]), 0)
-        }
-        "env" => (options(&["-i", "-", "--ignore-environment"], &["-u", "--unset"]), 0),
-        "xargs" | "gxargs" => (
-            options(
-                &[
-                    "-0",
-                    "-r",
-                    "-t",
-                    "-p",
-                    "-x",
-                    "--null",
-                    "--no-run-if-empty",
-                    "--verbose",
-                    "--exit",
-                ],
-                &[
-                    "-n",
-                    "-P",
-                    "-L",
-                    "-I",
-                    "-d",
-                    "-a",
-                    "-E",
-                    "-s",
-                    "--max-args",
-                    "--max-procs",
-                    "--max-lines",
-                ],
-            ),
-            0,
-        ),
-        _ => return None,
-    })
-}
-
-/// Programs that run others in ways that are not looked into.
-const OPAQUE: &[&str] = &[
-    "arch",
-    "at",
-    "batch",
-    "bwrap",
-    "busybox",
-    "caffeinate",
-    "capsh",
-    "catchsegv",
-    "chronic",
-    "chroot",
-    "chrt",
-    "cpulimit",
-    "dbus-launch",
-    "dbus-run-session",
-    "dtach",
-    "eatmydata",
-    "entr",
-    "expect",
-    "faketime",
-    "fakeroot",
-    "firejail",
-    "flock",
-    "gdb",
-    "gosu",
-    "ifne",
-    "linux32",
-    "linux64",
-    "ltrace",
-    "mispipe",
-    "nsenter",
-    "numactl",
-    "parallel",
-    "pee",
-    "perf",
-    "pkexec",
-    "prlimit",
-    "proot",
-    "proxychains",
-    "proxychains4",
-    "rlwrap",
-    "runcon",
-    "runuser",
-    "screen",
-    "script",
-    "setarch",
-    "setpriv",
-    "setuidgid",
-    "sg",
-    "softlimit",
-    "ssh-agent",
-    "start-stop-daemon",
-    "strace",
-    "su",
-    "su-exec",
-    "systemd-run",
-    "taskset",
-    "tmux",
-    "torify",
-    "torsocks",
-    "toybox",
-    "trickle",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xvfb-run",
-];
-
-const SHELLS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "ksh", "ksh93", "mksh", "lksh", "ash", "fish", "rbash", "rzsh",
-    "yash",
-];
-
 /// Returns what a program with these arguments is told to run.
 fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
     builtins::check(name, arguments)?;
-    if OPAQUE.contains(&name) {
-        return Err(Unclear("it has a program that runs others in ways that are not looked into"));
+    let is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl");
+    if OPAQUE.contains(&name) || is_loader {
+        return Err(Unclear("it has a program that runs others, which rules do not look into"));
     }
     if name == "command"
         && arguments
@@ -280,10 +149,13 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
         return Ok(Inner::None);
     }
     if name == "eval" {
+        if arguments.first().and_then(Word::literal).is_some_and(|first| first.starts_with('-')) {
+            return Err(UNKNOWN);
+        }
         return Ok(Inner::Line(joined(arguments)?));
     }
     if SHELLS.contains(&name) {
-        return shell(arguments);
+        return shell(name, arguments);
     }
     match name {
         "find" | "gfind" => return finder(arguments),
@@ -320,50 +192,68 @@ fn inner(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
         hide(&mut words, replaced);
     }
     let sets_variables = matches!(name, "env" | "sudo" | "doas");
-    let is_assignment = |word: &&Word| word.literal().is_none_or(|text| text.contains('='));
+    let is_assignment = |word: &&Word| word.literal().is_some_and(|text| text.contains('='));
     let count = if sets_variables { words.iter().take_while(is_assignment).count() } else { 0 };
     let assignments = words.drain(..count).collect();
     Ok(Inner::Program(assignments, words))
 }
 
-const UNKNOWN: Unclear = Unclear("it has a program whose options are not known here");
+const UNKNOWN: Unclear = Unclear("it runs a program with options that rules do not know");
 
 const READS: Unclear = Unclear("a shell reads what it runs");
 
 /// What a shell is told to run: the text after `-c` and its other options, or a script.
-fn shell(arguments: &[Word]) -> Result<Inner, Unclear> {
+fn shell(name: &str, arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut rest = arguments.iter();
     let mut has_line = false;
     while let Some(word) = rest.next() {
         let text = word.literal().ok_or(UNKNOWN)?;
-        let word = match text {
-            // What follows is no option.
-            "--" => rest.next(),
-            "-" => return Err(UNKNOWN),
-            text if text.starts_with(['-', '+']) => None,
-            _ => Some(word),
-        };
-        if text == "--" || word.is_some() {
-            return match (word, has_line) {
-                (None, _) => Err(READS),
-                (Some(word), true) => word
-                    .literal()
-                    .map(|line| Inner::Line(line.to_owned()))
-                    .ok_or(Unclear("a shell is told to run what is not known yet")),
-                (Some(word), false) => Ok(Inner::Script(word.clone())),
-            };
-        }
-        let is_cluster =
-            !text.starts_with("--") && text[1..].chars().all(|char| "celixuvo".contains(char));
-        if is_cluster && text.contains('o') {
-            let name = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
-            if text.contains('c') || name.starts_with(['-', '+']) {
-                return Err(UNKNOWN);
+        if !text.starts_with(['-', '+']) || text == "--" {
+            let operand = if text == "--" { rest.next() } else { Some(word) };
+            let text = operand.ok_or(READS)?.literal().ok_or(UNKNOWN)?;
+            let is_path = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+            if has_line {
+                return Ok(Inner::Line(text.to_owned()));
             }
-        } else if !is_cluster && !matches!(text, "--login" | "--norc" | "--noprofile" | "--posix") {
+            // ksh93 runs what is no file as a line.
+            let is_script = text.chars().all(is_path);
+            return if is_script { Ok(Inner::Script(text.to_owned())) } else { Err(UNKNOWN) };
+        }
+        if name == "fish" {
+            // It goes on looking for options after the line, and runs each one.
+            match text {
+                "-c" => {
+                    let line = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
+                    let is_operand =
+                        |word: &Word| word.literal().is_some_and(|it| !it.starts_with('-'));
+                    let is_all = rest.all(is_operand);
+                    return if is_all { Ok(Inner::Line(line.to_owned())) } else { Err(UNKNOWN) };
+                }
+                "-l" | "-i" | "--login" | "--interactive" | "--no-config" => continue,
+                _ => return Err(UNKNOWN),
+            }
+        }
+        if matches!(text, "--login" | "--norc" | "--noprofile" | "--posix") {
+            continue;
+        }
+        // The name of an option follows in the next word, or in this one.
+        let letters = text[1..].strip_suffix('o').unwrap_or(&text[1..]);
+        let takes_name = text.ends_with('o');
+        if text.len() < 2 || !letters.chars().all(|char| "celixuv".contains(char)) {
             return Err(UNKNOWN);
         }
-        has_line |= is_cluster && text.contains('c') && text.starts_with('-');
+        if letters.contains('c') {
+            if text.starts_with('+') || takes_name {
+                return Err(UNKNOWN);
+            }
+            has_line = true;
+        }
+        if takes_name {
+            let name = rest.next().and_then(Word::literal).ok_or(UNKNOWN)?;
+            if name.starts_with(['-', '+']) {
+                return Err(UNKNOWN);
+            }
+        }
     }
     Err(READS)
 }
@@ -374,7 +264,8 @@ fn finder(arguments: &[Word]) -> Result<Inner, Unclear> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         // A pattern for names could be an option.
-        let text = word.literal().ok_or(Unclear("`find` is given what is not known yet"))?;
+        let text =
+            word.literal().ok_or(Unclear("the arguments of `find` are known only when it runs"))?;
         if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
             let mut words: Vec<_> = rest
                 .by_ref()
@@ -392,7 +283,8 @@ fn finder(arguments: &[Word]) -> Result<Inner, Unclear> {
 /// Checks that `fd` runs nothing: `-x` and `-X` may stand after other letters and right before what they run.
 fn fd(arguments: &[Word]) -> Result<Inner, Unclear> {
     for word in arguments {
-        let text = word.literal().ok_or(Unclear("`fd` is given what is not known yet"))?;
+        let text =
+            word.literal().ok_or(Unclear("the arguments of `fd` are known only when it runs"))?;
         let is_short = text.starts_with('-') && !text.starts_with("--");
         if is_short && text.contains(['x', 'X']) || text.starts_with("--exec") {
             return Err(Unclear("`fd` runs a program for each file"));
@@ -413,5 +305,7 @@ fn hide(words: &mut [Word], placeholder: Option<&str>) {
 /// Joins words as `eval` does.
 fn joined(words: &[Word]) -> Result<String, Unclear> {
     let known: Option<Vec<_>> = words.iter().map(Word::literal).collect();
-    known.map(|words| words.join(" ")).ok_or(Unclear("`eval` is given what is not known yet"))
+    known
+        .map(|words| words.join(" "))
+        .ok_or(Unclear("the arguments of `eval` are known only when it runs"))
 }

@@ -11,3 +11,4 @@ pub mod rule;
 pub mod rules;
 pub mod shell;
 pub mod suggest;
+mod wrappers;

@@ -296,9 +296,25 @@ impl<'a> Judge<'a, '_> {
             Access::Read => ToolKind::Read,
             Access::Write => ToolKind::Edit,
         };
-        let path = word.literal().filter(|_| !line.changes_folder);
+        let path = word
+            .literal()
+            .filter(|path| !path.starts_with("/proc/") && !path.starts_with("/dev/fd"));
         let file = path.and_then(|path| (self.call.real_path)(&cwd.join(path)));
-        match file.map_or(Verdict::Open, |file| self.by_file(kind, &file)) {
+        let is_known = file.is_some() && !line.changes_folder;
+        let here = file.map_or(Verdict::Open, |file| self.by_file(kind, &file));
+        let verdict = if is_known {
+            here
+        } else {
+            // It may be any file, so also one that a rule is about.
+            let others: Vec<_> =
+                self.rules_of(kind).filter(|rule| rule.decision != Decision::Allow).collect();
+            match (here, others.is_empty()) {
+                (denied @ Verdict::Decided(Decision::Deny, _), _) => denied,
+                (_, false) => Verdict::Decided(Decision::Ask, others),
+                (_, true) => Verdict::Open,
+            }
+        };
+        match verdict {
             // Whoever allows every command allows what is redirected, too.
             Verdict::Open => self.by_kind_alone(ToolKind::Execute),
             verdict => verdict,

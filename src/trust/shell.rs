@@ -178,8 +178,10 @@ impl Parser<'_> {
             None | Some('\n') => Ok(false),
             Some(';') if self.rest.peek() != Some(&';') => Ok(false),
             Some('|') if self.rest.peek() != Some(&'&') => Ok(true),
-            Some('&') => Err(Unclear("it runs something in the background")),
-            Some(';' | '|') => Err(Unclear("shells read its operators differently")),
+            Some('&') if self.rest.peek() != Some(&'>') => {
+                Err(Unclear("it runs something in the background"))
+            }
+            Some(';' | '|' | '&') => Err(Unclear("shells read its operators differently")),
             Some('(' | ')') => Err(Unclear("it has parentheses")),
             Some(_) => Err(Unclear("it is not clear where a word ends")),
         }
@@ -188,6 +190,9 @@ impl Parser<'_> {
     /// Takes a command, which is not empty.
     fn command(&mut self) -> Result<SimpleCommand, Unclear> {
         let mut command = SimpleCommand::default();
+        if self.rest.peek() == Some(&'(') {
+            return Err(Unclear("it has parentheses"));
+        }
         loop {
             self.gap()?;
             match self.rest.peek().copied() {

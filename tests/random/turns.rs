@@ -184,16 +184,9 @@ impl World {
         let all = self.all().await;
         let Some(turns) = &mut self.turns else { return };
         turns.begun += 1;
-        // What is on disk before a turn begins is not of it, even if its look is the first to follow that.
         for (index, now) in all.iter().enumerate() {
-            let file = &mut self.files[index];
-            if file.pending.is_some() {
-                file.expected.is_seen(&now.disk);
-                // What is in the buffer only is its doing if it writes that to the disk.
-                let (kept, disk) = (words(now.kept()), words(&now.disk));
-                let missing = gone(&kept, &disk).into_iter().map(str::to_owned);
-                turns.brought.entry((turns.begun, index)).or_default().extend(missing);
-            }
+            let missing = self.files[index].before_a_turn(now);
+            turns.brought.entry((turns.begun, index)).or_default().extend(missing);
         }
         let turn = turns.begun;
         turns.running[session] = Some(turn);

@@ -14,6 +14,7 @@ use super::model::{Checked, Expected, Knowledge, Look};
 use super::nvim::within;
 use super::trail::Trail;
 use super::turns::Turns;
+use super::words::{gone, words};
 
 pub(crate) const SESSIONS: [&str; 2] = ["anna", "bert"];
 
@@ -39,6 +40,18 @@ pub(crate) struct File {
     pub(crate) knows: [Knowledge; 2],
     pub(crate) expected: Expected,
     pub(crate) is_open_there: bool,
+}
+
+impl File {
+    /// What is on disk before a turn begins is not of it, even if its look is the first to follow that. Returns the words that
+    /// are in the buffer only: their going is the turn's doing if it writes that to the disk.
+    pub(crate) fn before_a_turn(&mut self, now: &Look) -> Vec<String> {
+        if self.pending.is_none() {
+            return Vec::new();
+        }
+        self.expected.is_seen(&now.disk);
+        gone(&words(now.kept()), &words(&now.disk)).into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// What the user does with what agents have changed.

@@ -45,6 +45,20 @@ pub(super) const FOUND: &[&str] = &[
     "echo evil | sh",
     "echo evil | sh -c bash -c ls",
     "echo evil | bash --posix",
+    "fish -c ls -c evil",
+    "fish -c ls --init-command=evil",
+    "fish -cevil",
+    "zsh -c -ovi 'evil x' ls",
+    "echo x | xargs --max-lines evil ls",
+    "test *",
+    "[ 'a[$(evil)]' -e? 1 ]",
+    "exec -a evil ls",
+    "sh +c 'evil x'",
+    "ksh93 'evil x'",
+    "eval -- evil",
+    "X='a[$(evil)]' ok",
+    "env A=b evi? ls",
+    "find sub -execdir sh -c 'echo a > w' ';'",
 ];
 
 /// Lines that are allowed, to be changed a little.

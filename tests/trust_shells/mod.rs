@@ -56,6 +56,8 @@ const RULES: &[&str] = &[
     "allow execute find *",
     "allow execute fd *",
     "allow execute sh -c *",
+    "allow execute fish *",
+    "allow execute zsh -c *",
     "allow execute bash -c *",
     "allow execute eval *",
     "allow execute exec *",

@@ -17,6 +17,7 @@ use crate::session::label;
 use crate::session::terminal::request::CreateTerminal;
 use crate::session::tool_call::ToolKind;
 use crate::session::update::Severity;
+use crate::trust::rule::Decision;
 use std::path::{Path, PathBuf};
 
 /// How much of a command is in the question about it, in characters.
@@ -190,6 +191,12 @@ impl State {
 }
 
 impl Chat {
+    /// Whether rules deny or ask about some commands.
+    pub(super) fn restricts_commands(&self) -> bool {
+        let mut rules = self.access.rules.iter();
+        rules.any(|rule| rule.decision != Decision::Allow && rule.kind == Some(ToolKind::Execute))
+    }
+
     /// Whether a call is allowed that runs this command as it is: in this folder, and with no variables, which are not shown.
     pub(super) fn has_allowed_command(&self, create: &CreateTerminal) -> bool {
         let cwd = create.cwd.as_deref().map_or_else(|| self.cwd.clone(), |it| self.cwd.join(it));

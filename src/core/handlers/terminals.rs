@@ -44,6 +44,24 @@ const MAX_RUNNING: usize = 100;
 /// escape sequence.
 const OMITTED: &str = "\x18\x1b[0m\r\n[earlier output omitted]\r\n";
 
+/// Whether a variable changes what a command line runs.
+fn changes_programs((name, _): &(String, String)) -> bool {
+    matches!(
+        &**name,
+        "PATH"
+            | "ENV"
+            | "BASH_ENV"
+            | "ZDOTDIR"
+            | "HOME"
+            | "IFS"
+            | "CDPATH"
+            | "SHELLOPTS"
+            | "BASHOPTS"
+    ) || ["LD_", "DYLD_", "BASH_FUNC_", "XDG_CONFIG", "GIT_"]
+        .iter()
+        .any(|start| name.starts_with(start))
+}
+
 impl State {
     pub(in crate::core) fn terminal_requested(
         &mut self,
@@ -88,6 +106,10 @@ impl State {
                 self.denied_by_rule(id, token, &what, &rule, unclear);
             }
             Some(_) if !chat.has_allowed_command(&create) => {
+                self.ask_about_command(id, token, Box::new(create));
+            }
+            // Rules are about a line as it runs in the user's environment.
+            None if chat.restricts_commands() && create.env.iter().any(changes_programs) => {
                 self.ask_about_command(id, token, Box::new(create));
             }
             _ => {

@@ -12,7 +12,6 @@ use super::private;
 use super::read::RACY;
 use super::restore::{Left, Restore, Restored, Restorer, WhyLeft};
 use super::scan::{Scan, ScanError, now};
-use super::slot;
 use super::stored::Stored;
 use super::tree::Tree;
 use super::tree_path::TreePath;
@@ -36,35 +35,35 @@ pub(super) struct Covered {
     /// The real path.
     pub(super) root: PathBuf,
     /// The folder of all checkpoints.
-    store: PathBuf,
+    pub(super) store: PathBuf,
     pub(super) limits: Limits,
-    secrets: Secrets,
-    watch: Arc<Watch>,
-    files: RuleFiles,
+    pub(super) secrets: Secrets,
+    pub(super) watch: Arc<Watch>,
+    pub(super) files: RuleFiles,
     pub(super) stored: Stored,
     /// `None` before the first scan.
-    manifest: Option<Manifest>,
+    pub(super) manifest: Option<Manifest>,
     /// The manifest as it was last saved.
-    saved: Manifest,
-    running: HashMap<u64, Running>,
+    pub(super) saved: Manifest,
+    pub(super) running: HashMap<u64, Running>,
     /// Turns that were running when a program was killed, and are to be logged.
-    begun: Vec<Begun>,
+    pub(super) begun: Vec<Begun>,
     /// What restores that were interrupted have come to.
-    recovered: Vec<Restored>,
-    is_ending: bool,
+    pub(super) recovered: Vec<Restored>,
+    pub(super) is_ending: bool,
     /// Something has been logged or restored since everything was saved.
-    is_stale: bool,
+    pub(super) is_stale: bool,
 }
 
 /// A turn that has begun.
 #[derive(Debug)]
-struct Running {
-    before: Manifest,
+pub(super) struct Running {
+    pub(super) before: Manifest,
     /// As of the last look.
-    last: Manifest,
-    is_late: bool,
+    pub(super) last: Manifest,
+    pub(super) is_late: bool,
     /// What is on disk of it, once it is.
-    noted: Option<PathBuf>,
+    pub(super) noted: Option<PathBuf>,
 }
 
 impl Running {
@@ -361,59 +360,6 @@ impl Covered {
         self.stored.content(&id).ok_or(CheckpointError::NoContent(id))
     }
 
-    /// Returns files as they are now, and keeps their contents.
-    ///
-    /// # Errors
-    /// If the root cannot be read, or a content not be kept.
-    pub(super) fn states(
-        &mut self,
-        paths: &[TreePath],
-    ) -> Result<Vec<Option<State>>, CheckpointError> {
-        let states = Tree::open(&self.root).and_then(|tree| {
-            let states = paths.iter().map(|path| self.state(&tree, path)).collect();
-            self.stored.pack.get_mut().flush()?;
-            states
-        });
-        states.map_err(|error| CheckpointError::store(&self.root, &error))
-    }
-
-    pub(super) fn names_in(&self, folder: &TreePath) -> Result<Vec<TreePath>, CheckpointError> {
-        let unreadable = |error: io::Error| CheckpointError::store(&self.root, &error);
-        let entries = folder.under(&self.root).read_dir().map_err(unreadable)?;
-        let name = |entry: fs::DirEntry| folder.join(entry.file_name().as_encoded_bytes());
-        entries.map(|entry| entry.map(name).map_err(unreadable)).collect()
-    }
-
-    fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {
-        if !path.is_proper() {
-            return Ok(None);
-        }
-        // What cannot be read is as good as not there: it is not restored either.
-        let Ok(Some(found)) = tree.look(path, self.limits.file) else { return Ok(None) };
-        let is_private = self.is_private(path);
-        let content = match &found.content {
-            Some(content) => self.stored.keep(content, is_private)?,
-            None => None,
-        };
-        Ok(Some(State {
-            kind: found.kind,
-            mode: found.mode,
-            size: found.size,
-            content,
-            link: found.link,
-        }))
-    }
-
-    /// Whether the content of a path must not reach the disk.
-    pub(super) fn is_private(&self, path: &TreePath) -> bool {
-        let Some(manifest) = &self.manifest else { return false };
-        match manifest.get(path) {
-            Some(Entry { content: Some(id), .. }) => self.stored.memory.has(id),
-            Some(entry) => entry.is_ignored(),
-            None => path.split().is_some_and(|(folder, _)| manifest.hides(&folder)),
-        }
-    }
-
     /// Restores files. A journal is kept meanwhile, so that this is finished later should it be interrupted.
     ///
     /// # Errors
@@ -514,66 +460,6 @@ impl Covered {
     /// Returns, once, what has become of restores that were interrupted.
     pub(super) fn take_recovered(&mut self) -> Vec<Restored> {
         std::mem::take(&mut self.recovered)
-    }
-
-    /// Does what nobody needs to wait for: saves, and forgets what is old.
-    pub(super) fn tidy(&mut self) {
-        self.note_begun();
-        if !self.is_stale {
-            return;
-        }
-        self.is_stale = false;
-        let is_first = self.saved.is_empty();
-        self.save();
-        let Limits { turns, age, stored, .. } = self.limits;
-        if self.running.is_empty()
-            && let Some(manifest) = &self.manifest
-        {
-            let oldest = seconds(now()).saturating_sub(age.as_secs());
-            if let Err(error) = self.stored.forget(manifest, turns, oldest, stored) {
-                tracing::error!(%error, root = %self.root.display(), "old checkpoints stay");
-            }
-        }
-        if is_first {
-            slot::remove_old(&self.store, age);
-        }
-    }
-
-    /// Notes on disk which turns have begun.
-    fn note_begun(&mut self) {
-        let manifest = self.manifest.clone();
-        // One that began late does not know what it began with.
-        let is_new = |running: &&mut Running| {
-            running.noted.is_none()
-                && !running.is_late
-                && Some(&running.before) == manifest.as_ref()
-        };
-        if !self.running.values_mut().any(|running| is_new(&running)) {
-            return;
-        }
-        self.save();
-        if self.manifest.as_ref() != Some(&self.saved) {
-            return;
-        }
-        let (slot, saved) = (self.stored.slot.folder.clone(), self.stored.manifest_file());
-        for running in self.running.values_mut().filter(is_new) {
-            match begun::note(&slot, &saved) {
-                Ok(file) => running.noted = Some(file),
-                Err(error) => tracing::warn!(%error, "a turn is not kept if it is cut off"),
-            }
-        }
-    }
-
-    /// Saves the manifest.
-    pub(super) fn save(&mut self) {
-        let Some(manifest) = self.manifest.as_ref().filter(|it| **it != self.saved) else { return };
-        match self.stored.save(manifest) {
-            Ok(()) => self.saved = manifest.clone(),
-            Err(error) => {
-                let root = self.root.display();
-                tracing::error!(%error, %root, "a manifest was not saved");
-            }
-        }
     }
 }
 

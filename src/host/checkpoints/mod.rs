@@ -7,6 +7,8 @@
 mod begun;
 mod codec;
 mod covered;
+mod covered_paths;
+mod covered_store;
 pub mod entry;
 pub mod error;
 pub mod ids;

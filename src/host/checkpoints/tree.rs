@@ -129,7 +129,11 @@ impl Tree {
             let size = target.len() as u64;
             Found { size, content: Some(target), ..Found::of_kind(Kind::Symlink) }
         } else {
-            Found { mode: u32::from(stat.st_mode) & PERMISSIONS, ..Found::of_kind(Kind::Other) }
+            {
+                #[allow(clippy::useless_conversion, reason = "a mode has 16 bits on macOS")]
+                let mode = u32::from(stat.st_mode) & PERMISSIONS;
+                Found { mode, ..Found::of_kind(Kind::Other) }
+            }
         };
         Ok(Some(found))
     }

@@ -22,6 +22,10 @@ use tokio::process::Command;
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
 
 /// Characters that make a command without arguments a command line for the shell.
+/// Shells that read a line as rules do.
+const KNOWN_SHELLS: &[&str] =
+    &["sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "yash", "fish", "ash"];
+
 const SYNTAX: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '"', '\'', '\\', '*', '?', '[', '#', '~', '=',
     '{', '!',
@@ -71,15 +75,17 @@ fn resolve(
     env: &HashMap<&str, &str>,
 ) -> Result<(PathBuf, Vec<String>), String> {
     let path = env.get("PATH").copied().unwrap_or_default();
-    let error = match program::find(&launch.command, path, &launch.cwd) {
-        Ok(program) => return Ok((program, launch.args.clone())),
-        Err(error) => error,
-    };
     let is_syntax = |c: char| c.is_whitespace() || SYNTAX.contains(&c);
     if !launch.args.is_empty() || !launch.command.contains(is_syntax) {
-        return Err(error);
+        let program = program::find(&launch.command, path, &launch.cwd)?;
+        return Ok((program, launch.args.clone()));
     }
-    let shell = env.get("SHELL").and_then(|shell| program::find(shell, path, &launch.cwd).ok());
+    // The user's, not one that the agent names; rules know what these make of a line.
+    let shell = std::env::var("SHELL").ok().filter(|shell| {
+        let name = Path::new(shell).file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| KNOWN_SHELLS.contains(&name))
+    });
+    let shell = shell.and_then(|shell| program::find(&shell, path, &launch.cwd).ok());
     let shell = shell.unwrap_or_else(|| Path::new("/bin/sh").to_owned());
     Ok((shell, vec!["-c".to_owned(), launch.command.clone()]))
 }

@@ -41,8 +41,11 @@ impl CreateTerminal {
         {
             return line.clone();
         }
-        let words = self.args.iter().map(|word| quote(word));
-        std::iter::once(self.command.clone()).chain(words).collect::<Vec<_>>().join(" ")
+        if self.args.is_empty() {
+            return self.command.clone();
+        }
+        let words = std::iter::once(&self.command).chain(&self.args).map(|word| quote(word));
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 

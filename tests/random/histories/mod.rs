@@ -45,7 +45,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 /// A folder and what has happened in it.
 struct History {
     edges: Edges,
-    _desk: Memory,
+    desk: Memory,
     folder: PathBuf,
     dice: Dice,
     trail: Trail,
@@ -86,7 +86,7 @@ impl History {
         let edges = edges(&desk, &folder);
         Self {
             edges,
-            _desk: desk,
+            desk,
             folder,
             dice: Dice::new(seed),
             trail,
@@ -233,7 +233,7 @@ impl History {
     fn begins_again(&mut self) {
         self.trail.note("another program begins");
         self.edges.runner.flush();
-        self.edges = edges(&self._desk, &self.folder);
+        self.edges = edges(&self.desk, &self.folder);
     }
 
     async fn undoes(&mut self) -> Result<(), String> {
@@ -266,7 +266,7 @@ impl History {
             };
             let left =
                 plan.files.into_iter().map(|file| (self.below(&file.path), why(file.action)));
-            Told { changed: Default::default(), left: left.collect() }
+            Told { changed: std::collections::HashSet::default(), left: left.collect() }
         } else {
             self.carries_out(plan).await?
         };

@@ -36,7 +36,7 @@ pub(crate) fn check(
         let is_other_name = inode(path).is_some_and(|inode| shared.contains(inode));
         let is_way = was.get(path).is_none() && matches!(now.get(path), Some(Node::Folder(_)));
         let is_of_way = |other: &&PathBuf| other.starts_with(path) && now.get(other).is_some();
-        if !is_other_name && !(is_way && of_change.iter().any(is_of_way)) {
+        if !(is_other_name || is_way && of_change.iter().any(is_of_way)) {
             return Err(failed(change, path, (was, now), "was changed and is not of the turn"));
         }
     }

@@ -135,7 +135,7 @@ pub(crate) fn edit(root: &Path, outside: &Path, dice: &mut Dice, word: &str) -> 
             let mut lines = lines();
             if !lines.is_empty() {
                 let line = dice.within(0..lines.len());
-                lines[line] = word.to_owned();
+                word.clone_into(&mut lines[line]);
             }
             ("changes a line of", write(lines.iter().map(|line| format!("{line}\n")).collect()))
         }
