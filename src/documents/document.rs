@@ -17,7 +17,7 @@ use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Then};
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
-use super::found::FoundByTurns;
+use super::found_by_turn::FoundByTurns;
 use super::revisions::Revisions;
 use super::uncertain_start::UncertainStart;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};

@@ -1,7 +1,6 @@
 //! What a turn finds on disk when it begins, where no document has followed that yet: the user has changed a file outside the
 //! editor, say. That is not of the turn, so the record begins the turn's changes with it.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use tokio::time::{Instant, timeout_at};
@@ -10,25 +9,13 @@ use super::disk_text::DiskText;
 use super::document::Document;
 use super::error::DocumentError;
 use super::facts::DiskFacts;
+use super::found_by_turn::FoundByTurn;
 use super::registry::Documents;
 use crate::edit::{Hunk, Text, Version, apply, diff};
 use crate::session::author::{Author, SessionKey};
 
 /// How many files are looked at for one turn at once.
 const AT_ONCE: usize = 32;
-
-/// What turns have found in a file, by session.
-pub(super) type FoundByTurns = HashMap<SessionKey, FoundByTurn>;
-
-/// What a turn has found in a file.
-#[derive(Debug)]
-pub(super) struct FoundByTurn {
-    turn: u64,
-    /// The file as it had been followed until then. Once it has been followed further, this is old.
-    since: Option<DiskFacts>,
-    /// `None` if there was no file.
-    pub(super) file: Option<DiskText>,
-}
 
 impl Document {
     /// Notes what the turn of a session finds on disk, as it begins.

@@ -20,6 +20,7 @@ mod error;
 mod facts;
 mod follow_disk;
 mod found;
+mod found_by_turn;
 mod limits;
 mod on_disk;
 mod prompt_context;

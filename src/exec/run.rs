@@ -366,15 +366,11 @@ impl Run {
 
     fn status_changed(&mut self, status: ChatStatus) -> Option<End> {
         for waiting in status.permissions {
-            let seen = self.decided.insert(waiting.id, waiting.revision);
-            if seen == Some(waiting.revision) {
-                continue;
-            }
-            if self.questions.are_about(waiting.id) {
-                self.questions.changed(waiting);
-            } else {
+            match self.decided.insert(waiting.id, waiting.revision) {
+                Some(seen) if seen == waiting.revision => {}
+                _ if self.questions.are_about(waiting.id) => self.questions.changed(waiting),
                 // It is new, or has changed while it was answered.
-                self.decide(waiting);
+                _ => self.decide(waiting),
             }
         }
         self.session = status.session;

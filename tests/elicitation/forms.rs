@@ -251,8 +251,10 @@ fn in_a_narrow_neovim_a_form_is_a_split() {
     }
     let floats = "return vim.api.nvim_win_get_config(0).relative";
     assert_eq!(chat.nvim.lua(floats, json!([])), json!(""));
-    chat.fill_in("Name:", "narrow");
-    chat.nvim.input("ga");
+    // Typed at once: what is written comes before the key that sends it.
+    chat.press_on("Name:", "<CR>");
+    chat.nvim.poll_screen("<CR> done");
+    chat.nvim.input("<C-u>narrow<CR>ga");
     assert_eq!(chat.answer(pending), json!({"action": "accept", "content": {"a": "narrow"}}));
     chat.nvim.poll_state("running");
     assert_eq!(chat.nvim.layout(), layout);

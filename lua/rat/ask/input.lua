@@ -55,17 +55,32 @@ end
 ---@field submit fun() closes it and passes its text to `on_done`
 ---@field close fun() closes it; nothing is called
 
+--- What is done once Insert mode has been left.
+local after_insert ---@type fun()?
+
+function M.left_insert()
+  local done = after_insert
+  after_insert = nil
+  if done then
+    done()
+  end
+end
+
 --- Leaves Insert mode by feeding keys: |:stopinsert| takes effect later, and a message before that would cause the
---- hit-enter prompt.
+--- hit-enter prompt. `done` is called right after that, before any key that was typed meanwhile: one of them may send what was
+--- written.
 ---@param win integer window of the input
----@return boolean fed
-local function leave_insert(win)
+---@param done fun()
+---@return boolean fed if not, `done` is not called
+local function leave_insert(win, done)
   -- If the window is already gone, Insert mode may have been carried into a buffer that cannot be modified.
   local should_leave = api.nvim_get_current_win() == win or not vim.bo.modifiable
   if not (should_leave and api.nvim_get_mode().mode:find("^[iR]")) then
     return false
   end
-  api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>"), "ni", false)
+  after_insert = done
+  local call = "<Cmd>lua require('rat.ask.input').left_insert()<CR>"
+  api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>" .. call), "ni", false)
   return true
 end
 
@@ -107,17 +122,15 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
     end
     open = false
     local lines = tell and (lines_on_leave or api.nvim_buf_get_lines(buf, 0, -1, false))
-    local fed = leave_insert(win)
-    close_window()
     local function done()
       if tell and lines then
         tell(table.concat(lines, "\n"))
       end
     end
-    if fed then
-      -- A picker that reads keys itself would take those that leave Insert mode.
-      vim.schedule(done)
-    else
+    -- A picker that reads keys itself would take those that leave Insert mode.
+    local fed = leave_insert(win, done)
+    close_window()
+    if not fed then
       done()
     end
   end

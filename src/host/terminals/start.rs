@@ -43,7 +43,8 @@ pub(super) fn start(
     }
     let env: HashMap<&str, &str> =
         launch.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let (program, args) = resolve(launch, &env)?;
+    let own_shell = std::env::var("SHELL").ok();
+    let (program, args) = resolve(launch, &env, own_shell.as_deref())?;
     let describe = |error: std::io::Error| format!("{}: {error}", program.display());
     let args = args.into_iter().map(Into::into).collect();
     let (starts, args) = launcher.wrap(launch.confinement.as_ref(), program.clone(), args)?;
@@ -73,6 +74,7 @@ pub(super) fn start(
 fn resolve(
     launch: &CommandSpec,
     env: &HashMap<&str, &str>,
+    own_shell: Option<&str>,
 ) -> Result<(PathBuf, Vec<String>), String> {
     let path = env.get("PATH").copied().unwrap_or_default();
     let is_syntax = |c: char| c.is_whitespace() || SYNTAX.contains(&c);
@@ -81,11 +83,11 @@ fn resolve(
         return Ok((program, launch.args.clone()));
     }
     // The user's, not one that the agent names; rules know what these make of a line.
-    let shell = std::env::var("SHELL").ok().filter(|shell| {
+    let shell = own_shell.filter(|shell| {
         let name = Path::new(shell).file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| KNOWN_SHELLS.contains(&name))
     });
-    let shell = shell.and_then(|shell| program::find(&shell, path, &launch.cwd).ok());
+    let shell = shell.and_then(|shell| program::find(shell, path, &launch.cwd).ok());
     let shell = shell.unwrap_or_else(|| Path::new("/bin/sh").to_owned());
     Ok((shell, vec!["-c".to_owned(), launch.command.clone()]))
 }
@@ -133,7 +135,8 @@ mod tests {
             cwd: "/".into(),
             confinement: None,
         };
-        resolve(&launch, &HashMap::from([("PATH", "/usr/bin:/bin"), ("SHELL", shell)]))
+        let env = HashMap::from([("PATH", "/usr/bin:/bin"), ("SHELL", "/bin/evil")]);
+        resolve(&launch, &env, Some(shell))
     }
 
     #[test]
@@ -144,7 +147,7 @@ mod tests {
         let line = "echo a | wc";
         let by = |shell: &str| Ok((shell.into(), words(&["-c", line])));
         assert_eq!(resolved(line, &[], "/bin/sh"), by("/bin/sh"));
-        assert_eq!(resolved(line, &[], "/bin/env"), by("/bin/env"));
+        assert_eq!(resolved(line, &[], "/bin/env"), by("/bin/sh"), "no shell");
         assert_eq!(resolved(line, &[], "/no/shell"), by("/bin/sh"));
         assert_eq!(resolved(line, &[], ""), by("/bin/sh"));
     }
