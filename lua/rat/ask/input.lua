@@ -79,7 +79,7 @@ local function leave_insert(win, done)
     return false
   end
   after_insert = done
-  local call = "<Cmd>lua require('rat.ask.input').left_insert()<CR>"
+  local call = "<Cmd>lua package.loaded['rat.ask.input'].left_insert()<CR>"
   api.nvim_feedkeys(vim.keycode("<C-Bslash><C-n>" .. call), "ni", false)
   return true
 end
