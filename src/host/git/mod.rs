@@ -1,5 +1,5 @@
 //! The only place that starts git. It runs without a terminal, without what the user's own git has put into the environment,
-//! and in a [`Repository`](repository::Repository): with none of the configuration and hooks in that one, which an agent may have
+//! and in a `Repository`: with none of the configuration and hooks in that one, which an agent may have
 //! written.
 
 pub mod diff;
