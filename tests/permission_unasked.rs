@@ -289,3 +289,17 @@ fn what_is_exchanged_after_the_answer_is_asked_about_again() {
     let pending = read(&mut chat, "link");
     assert!(error(&mut chat, pending).contains("secret.txt"), "it is the file that was refused");
 }
+
+/// Holds (Permission requests): Where rules restrict commands, one for which the agent sets what its words mean is asked about.
+#[test]
+fn a_command_with_variables_that_change_programs_is_asked_about() {
+    let mut chat = with_permission(json!({"rules": ["deny execute rm *"]}));
+    let with =
+        |name: &str| json!({"command": "true", "env": [{"name": name, "value": "/elsewhere"}]});
+    let plain = chat.ask("terminal/create", with("COLOUR"));
+    assert!(chat.answer(plain)["terminalId"].is_string());
+    let pending = chat.ask("terminal/create", with("PATH"));
+    poll_question(&mut chat, "wants to run true");
+    chat.nvim.command("RatDeny");
+    error(&mut chat, pending);
+}

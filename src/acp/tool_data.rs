@@ -69,7 +69,7 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
     Some(input)
 }
 
-/// What some agents put into a field of a name.
+/// A use that some agents make of a field, by its name.
 enum Meaning {
     Command,
     Directory,

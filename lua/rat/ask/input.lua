@@ -55,7 +55,7 @@ end
 ---@field submit fun() closes it and passes its text to `on_done`
 ---@field close fun() closes it; nothing is called
 
---- What is done once Insert mode has been left.
+--- Called once Insert mode has been left.
 local after_insert ---@type fun()?
 
 function M.left_insert()

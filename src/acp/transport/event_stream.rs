@@ -37,7 +37,7 @@ const UNKNOWN_WAIT: Duration = Duration::from_millis(25);
 /// The shortest such wait, whatever the server says: otherwise one that ends each stream at once gets hundreds of requests a second.
 const SHORTEST_WAIT: Duration = Duration::from_millis(100);
 
-/// How much all streams and answers of a connection may hold that is not passed on, in bytes: the longest message and what is short.
+/// Bytes that all streams and answers of a connection may hold before they are passed on: the longest message and some short ones.
 const ROOM: usize = LONGEST_LINE + (1 << 20);
 
 /// The longest name of a session that a request can carry, in bytes.
@@ -50,7 +50,7 @@ const MAX_KNOWN_IDS: usize = 4096;
 pub(super) struct Inbox {
     pub(super) server: Server,
     to_us: AsyncMutex<ToUs>,
-    /// What all streams and answers may hold.
+    /// Shared by all streams and answers.
     room: Room,
     /// The ids of our requests whose result names a new session.
     opening: Mutex<HashSet<String>>,

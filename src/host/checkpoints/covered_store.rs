@@ -67,7 +67,7 @@ impl Covered {
         }
     }
 
-    /// Saves the manifest.
+    /// Saves the manifest if it has changed; a failure is logged.
     pub(super) fn save(&mut self) {
         let Some(manifest) = self.manifest.as_ref().filter(|it| **it != self.saved) else { return };
         match self.stored.save(manifest) {
