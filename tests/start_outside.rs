@@ -192,19 +192,39 @@ fn every_way_out_of_the_project_is_asked_about() {
     assert_eq!(chat.nvim.status()["state"], json!("running"));
 }
 
-/// A hard link is a name like any other: which one was there first nobody can tell.
-/// Holds (Reading files): A hard link in the project counts as inside, wherever the other names of the file are.
+/// Holds (Reading files): A file that also has a name outside of the project is read as one of the project, and written only with the user's consent.
 #[test]
-fn a_name_inside_is_inside_whatever_other_names_the_file_has() {
+fn what_has_a_name_outside_is_written_only_with_consent() {
     let mut chat = beside_a_folder();
-    let path = chat.nvim.cwd().join("one.txt");
-    std::fs::hard_link(outside(&chat.nvim).join("one.txt"), &path).unwrap();
+    let cwd = chat.nvim.cwd().to_owned();
+    let (out, path, inside) =
+        (outside(&chat.nvim).join("one.txt"), cwd.join("one.txt"), cwd.join("other.txt"));
+    std::fs::hard_link(&out, &path).unwrap();
     let read = chat.request("fs/read_text_file", json!({"path": path}));
     assert_eq!(read.unwrap(), content("one\n"));
-    let write = json!({"path": path, "content": "agent\n"});
-    chat.request("fs/write_text_file", write).unwrap();
-    assert_eq!(std::fs::read_to_string(outside(&chat.nvim).join("one.txt")).unwrap(), "agent\n");
-    assert_eq!(chat.nvim.status()["state"], json!("running"));
+    let write = |text: &str| json!({"path": path, "content": text});
+    let pending = chat.ask("fs/write_text_file", write("agent\n"));
+    chat.nvim.poll_screen("also a file outside the project");
+    chat.nvim.poll_screen("2  Allow all such files in");
+    assert!(!chat.agent.is_answered(pending));
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "one\n");
+    chat.nvim.choose(1);
+    chat.answer(pending);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "agent\n", "it is still one file");
+    chat.nvim.poll_state("running");
+    chat.request("fs/write_text_file", write("again\n")).unwrap();
+    // All names of another are inside.
+    std::fs::write(&inside, "inside\n").unwrap();
+    std::fs::hard_link(&inside, cwd.join("same.txt")).unwrap();
+    chat.request("fs/write_text_file", json!({"path": inside, "content": "both\n"})).unwrap();
+    assert_eq!(std::fs::read_to_string(cwd.join("same.txt")).unwrap(), "both\n");
+    std::fs::hard_link(outside(&chat.nvim).join("two.txt"), cwd.join("two.txt")).unwrap();
+    let two = json!({"path": cwd.join("two.txt"), "content": "agent\n"});
+    let pending = chat.ask("fs/write_text_file", two);
+    expect_question(&mut chat.nvim);
+    chat.nvim.choose(3);
+    expect_refusal(&mut chat, pending);
+    assert_eq!(std::fs::read_to_string(cwd.join("two.txt")).unwrap(), "two\n");
 }
 
 /// Holds (Reading files): A folder, a pipe or a device is an error and never a question, inside the project or outside.

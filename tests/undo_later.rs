@@ -341,6 +341,74 @@ fn an_open_file_gets_its_permissions_back() {
     }
 }
 
+fn kill_binary(chat: &mut Chat) {
+    let pid = i32::try_from(chat.nvim.binary()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    chat.nvim.poll_state("failed");
+}
+
+/// A command runs in a turn.
+fn calls(chat: &mut Chat, id: &str, command: impl FnOnce(&Path)) {
+    chat.tool_call(json!({"toolCallId": id, "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+    command(chat.nvim.cwd());
+    chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));
+}
+
+/// When the folder of a turn that runs was last looked at.
+fn looked(chat: &Chat) -> Option<std::time::SystemTime> {
+    let files = files_below(&chat.nvim.folder().path().join("state"));
+    let begun = files.iter().find(|path| path.to_string_lossy().contains("/begun-"))?;
+    fs::metadata(begun).ok()?.modified().ok()
+}
+
+/// Holds (Review): What was seen of a turn before rat.nvim is killed within it is undone by `:RatUndo`.
+#[test]
+fn what_was_seen_of_a_turn_that_is_killed_is_undone() {
+    let mut chat = in_project();
+    let before = tree(chat.nvim.cwd());
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    calls(&mut chat, "c1", ravage);
+    // A look right after a change may have come before it: clocks are coarse.
+    let late = std::time::SystemTime::now() + Duration::from_millis(50);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    for call in 2.. {
+        if looked(&chat).is_some_and(|looked| looked > late) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "nobody looks");
+        calls(&mut chat, &format!("c{call}"), |_| {});
+        chat.nvim.poll_idle();
+    }
+    kill_binary(&mut chat);
+    let mut chat = restarted(chat);
+    answer(&mut chat, "RatUndo", "Undo \"A turn that was cut off\"?", "Undid the turn in 28 files");
+    assert_eq!(tree(chat.nvim.cwd()), before);
+}
+
+/// Holds (Review): A turn that has ended is undone by `:RatUndo` although rat.nvim was killed right after it.
+#[test]
+fn a_turn_after_which_rat_is_killed_is_undone() {
+    let mut chat = in_project();
+    let before = tree(chat.nvim.cwd());
+    chat.prompt("change it all");
+    chat.nvim.poll_state("running");
+    calls(&mut chat, "c1", ravage);
+    chat.end_turn("end_turn");
+    let state = chat.nvim.folder().path().join("state");
+    chat.nvim.poll("the log", |_| {
+        let is_log = |path: &&PathBuf| path.ends_with("turns.jsonl");
+        let files = files_below(&state);
+        let log = files.iter().find(is_log).and_then(|log| fs::read_to_string(log).ok());
+        log.is_some_and(|log| log.contains("change it all") && log.ends_with('\n'))
+    });
+    kill_binary(&mut chat);
+    let mut chat = restarted(chat);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn in 28 files");
+    assert_eq!(tree(chat.nvim.cwd()), before);
+}
+
 /// Holds (Review): A turn within which rat.nvim is killed can be undone afterwards; what changed after the last look needs `:RatUndo!`.
 #[test]
 fn a_turn_that_is_killed_is_undone() {
@@ -348,13 +416,8 @@ fn a_turn_that_is_killed_is_undone() {
     let before = tree(chat.nvim.cwd());
     chat.prompt("change it all");
     chat.nvim.poll_state("running");
-    chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
-        "status": "in_progress"}));
-    ravage(chat.nvim.cwd());
-    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
-    let pid = i32::try_from(chat.nvim.binary()).unwrap();
-    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
-    chat.nvim.poll_state("failed");
+    calls(&mut chat, "c1", ravage);
+    kill_binary(&mut chat);
     let mut chat = restarted(chat);
     chat.nvim.command("RatUndo!");
     chat.nvim.poll_screen("Undo \"A turn that was cut off\"?");

@@ -176,3 +176,92 @@ fn an_undo_that_failed_in_part_is_tried_again() {
     chat.nvim.command("RatUndo");
     chat.nvim.poll("nothing more", |nvim| nvim.messages().contains("Nothing to undo"));
 }
+
+/// A turn replaces a file by a name of one outside of the project, and changes that.
+fn led_outside(is_open: bool, adds: bool) -> (Chat, std::path::PathBuf) {
+    let mut chat = in_project();
+    let out = chat.nvim.folder().file("outside.txt", "one\nprivate\nthree\n");
+    if is_open {
+        chat.nvim.command("wincmd t | edit open.txt");
+    }
+    let secret = out.clone();
+    turn_with_command(&mut chat, move |root| {
+        fs::remove_file(root.join("open.txt")).unwrap();
+        fs::hard_link(&secret, root.join("open.txt")).unwrap();
+        if adds {
+            let mut file = fs::File::options().append(true).open(&secret).unwrap();
+            file.write_all(b"more\n").unwrap();
+        }
+    });
+    if is_open {
+        crate::undo::poll_open(&mut chat, "private");
+    }
+    (chat, out)
+}
+
+/// Holds (Review): A file that a turn has made a name of a file outside of the project gets back what it was, and that file stays as it is.
+#[test]
+fn an_undo_does_not_go_through_a_name_that_the_turn_has_given() {
+    for (is_open, adds) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (mut chat, out) = led_outside(is_open, adds);
+        let left = fs::read_to_string(&out).unwrap();
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        let text = fs::read_to_string(chat.path("open.txt")).unwrap();
+        assert_eq!(text, "one\ntwo\nthree\n", "open: {is_open}");
+        assert_eq!(fs::read_to_string(&out).unwrap(), left, "open: {is_open}");
+        if is_open {
+            assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
+        }
+    }
+}
+
+/// Holds (Review): Rejecting what is pending does not change a file outside of the project that the agent has given a name inside.
+#[test]
+fn a_rejection_does_not_go_through_a_name_that_the_turn_has_given() {
+    for is_open in [false, true] {
+        let (mut chat, out) = led_outside(is_open, true);
+        let left = fs::read_to_string(&out).unwrap();
+        chat.nvim.command("RatReject turn");
+        let path = chat.path("open.txt");
+        chat.nvim
+            .poll("the rejection", |_| fs::read_to_string(&path).unwrap() == "one\ntwo\nthree\n");
+        assert_eq!(fs::read_to_string(&out).unwrap(), left, "open: {is_open}");
+    }
+}
+
+/// Holds (Review): A file of two names that a turn has changed under both is undone under both.
+#[test]
+fn an_undo_keeps_the_names_that_a_file_had_before() {
+    for is_open in [false, true] {
+        let mut chat = in_project();
+        let out = chat.nvim.folder().path().join("outside.txt");
+        fs::hard_link(chat.path("open.txt"), &out).unwrap();
+        if is_open {
+            chat.nvim.command("wincmd t | edit open.txt");
+        }
+        turn_with_command(&mut chat, |root| {
+            fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+        });
+        if is_open {
+            crate::undo::poll_open(&mut chat, "TWO");
+        }
+        assert_eq!(fs::read_to_string(&out).unwrap(), "one\nTWO\nthree\n");
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nthree\n", "open: {is_open}");
+    }
+}
+
+/// Holds (Review): A folder that a turn has removed comes back, whatever had that name before.
+#[test]
+fn a_folder_in_the_place_of_a_file_comes_back() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root| fs::write(root.join("place"), "a file\n").unwrap());
+    fs::remove_file(chat.path("place")).unwrap();
+    fs::create_dir(chat.path("place")).unwrap();
+    turn_with_command(&mut chat, |root| {
+        fs::remove_dir(root.join("place")).unwrap();
+        fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+    });
+    answer(&mut chat, "RatUndo", "? 1 file and 1 folder", "Undid the turn in 1 file and 1 folder");
+    assert!(chat.path("place").is_dir());
+}

@@ -7,6 +7,7 @@ use crate::core::messages::file_scope::{FileRules, FileScope};
 use crate::core::messages::files::FileOutcome;
 use crate::documents::DocumentError;
 use crate::documents::disks::Disks;
+use crate::host::other_names;
 use crate::host::paths::{self, PathError};
 use crate::session::tool_call::ToolKind;
 use crate::trust::rule::Decision;
@@ -50,7 +51,11 @@ pub(super) async fn resolve_in_scope(
     kind: ToolKind,
 ) -> Result<PathBuf, FileOutcome> {
     let real = match resolve(disks, scope, path).await.map_err(|error| failure(&error))? {
-        Ok(path) => return check_rules(disks, scope, path, kind).await,
+        Ok((path, has_names)) => {
+            let path = check_rules(disks, scope, path, kind).await?;
+            let is_harmless = kind == ToolKind::Read || !has_names;
+            return if is_harmless { Ok(path) } else { check_names(disks, scope, path).await };
+        }
         Err(PathError::Outside { real, .. }) => {
             match check_rules(disks, scope, real.clone(), kind).await {
                 // The user is asked about it anyway.
@@ -71,13 +76,37 @@ pub(super) async fn resolve_in_scope(
         (!is_other).then(|| paths::offered_folder(&file, &roots, home.as_deref()))
     });
     match offered.await.map_err(|error| failure(&error))? {
-        Some(folder) => Err(FileOutcome::Outside { file: real, folder }),
+        Some(folder) => Err(FileOutcome::Outside { file: real, folder, has_other_name: false }),
         None => {
             // The user is asked about regular files only.
             let message = format!("{} is not a regular file", real.display());
             let reason = "it is not a regular file".to_owned();
             Err(FileOutcome::Failed { code: INVALID_PARAMS, message, reason })
         }
+    }
+}
+
+/// Returns the real path of a file again if writing to it changes nothing outside of the roots, by another name of the file.
+async fn check_names(
+    disks: &Disks,
+    scope: &FileScope,
+    real: PathBuf,
+) -> Result<PathBuf, FileOutcome> {
+    if scope.allows(&real) {
+        return Ok(real);
+    }
+    let (file, roots, known) = (real.clone(), scope.roots.clone(), scope.real_roots.clone());
+    let found = disks.call(&real, move |call| {
+        let roots = roots.iter().filter_map(|root| paths::real_path(root).ok());
+        let roots = roots.filter(|root| known.is_empty() || known.contains(root)).collect();
+        let roots: Vec<PathBuf> = roots;
+        let any = other_names::any_outside(&file, &roots, || call.report_progress());
+        let is_outside = any.unwrap_or(true);
+        is_outside.then(|| roots.into_iter().find(|root| file.starts_with(root)))
+    });
+    match found.await.map_err(|error| failure(&error))? {
+        None => Ok(real),
+        Some(folder) => Err(FileOutcome::Outside { file: real, folder, has_other_name: true }),
     }
 }
 
@@ -151,7 +180,7 @@ async fn filter_group(disks: &Disks, scope: &FileScope, paths: Vec<PathBuf>) -> 
     let mut inside = Vec::with_capacity(paths.len());
     for path in paths {
         match resolve(disks, scope, &path).await {
-            Ok(Ok(path)) => inside.push(path),
+            Ok(Ok((path, _))) => inside.push(path),
             Ok(Err(_)) => {}
             Err(error) => tracing::warn!(%error, "a file was skipped"),
         }
@@ -159,25 +188,31 @@ async fn filter_group(disks: &Disks, scope: &FileScope, paths: Vec<PathBuf>) -> 
     inside
 }
 
-/// Returns the real path if it lies in the scope. Roots on other file systems than that of the path are consulted only if no
+/// Returns the real path if it lies in the scope, and whether its file has several names. Roots on other file systems than that of the path are consulted only if no
 /// root on its own file system contains it. The outer error means that the file system did not answer.
 async fn resolve(
     disks: &Disks,
     scope: &FileScope,
     path: &Path,
-) -> Result<Result<PathBuf, PathError>, DocumentError> {
+) -> Result<Result<(PathBuf, bool), PathError>, DocumentError> {
     let is_near = |root: &PathBuf| disks.is_same_file_system(root, path);
     let (near, far): (Vec<_>, Vec<_>) = scope.roots.iter().cloned().partition(is_near);
     let near = FileScope { roots: near, ..scope.clone() };
     let own = path.to_owned();
-    let checked = disks.call(path, move |_| paths::check(&near, &own)).await?;
+    let checked = disks.call(path, move |_| paths::check(&near, &own).map(with_names)).await?;
     let Err(PathError::Outside { real, .. }) = &checked else { return Ok(checked) };
     for root in far {
         let (own, known, real) = (root.clone(), scope.real_roots.clone(), real.clone());
-        let held = disks.call(&root, move |_| paths::holds(&own, &known, &real).then_some(real));
+        let held =
+            disks.call(&root, move |_| paths::holds(&own, &known, &real).then(|| with_names(real)));
         if let Some(real) = held.await? {
             return Ok(Ok(real));
         }
     }
     Ok(checked)
+}
+
+fn with_names(real: PathBuf) -> (PathBuf, bool) {
+    let has_names = other_names::has_several(&real);
+    (real, has_names)
 }

@@ -275,6 +275,7 @@ impl Reversals {
                 file(now, change.before.clone(), Some(bytes))
             }
             Way::Reject { .. } => {
+                self.separate(&what.turn, change).await?;
                 let author = self.authors.lock().get(&what.turn).cloned();
                 let Some(author) = author else { return Ok(None) };
                 let scope = turn_of(author, change.shared && !what.force);
@@ -283,6 +284,7 @@ impl Reversals {
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
             Way::Buffer => {
+                self.separate(&what.turn, change).await?;
                 let texts = self.replacement(&what.turn, change).await;
                 let texts = texts.ok_or(NOT_KEPT)?;
                 let replaced = self.documents.replace_text(&path, texts, by).await;
@@ -293,6 +295,17 @@ impl Reversals {
                 }
             }
         }
+    }
+
+    /// Gives a path a file of its own if the change has made it a name of a file that is elsewhere, too.
+    async fn separate(&self, turn: &TurnRef, change: &FileChange) -> Result<(), String> {
+        let before = change.found.as_ref().or(change.before.as_ref());
+        let now = self.state(turn, &change.path).await?;
+        if !now.is_some_and(|now| now.is_name_of_another(before)) {
+            return Ok(());
+        }
+        let separated = self.documents.separate(&change.path.under(&turn.root)).await;
+        separated.map_err(|error| error.message_for_user())
     }
 
     /// Returns the texts of a file after and before a change.

@@ -134,6 +134,9 @@ impl Reviews {
             let decided = Decided { hunks: 1, sessions: back.sessions(), ..Decided::default() };
             return Ok((decided, Some(Back::State(Box::new(back)))));
         }
+        if action == ReviewAction::Reject {
+            self.states.separate(path).await?;
+        }
         let mut decided = match action {
             ReviewAction::Keep => self.documents.keep(path, changes.clone()).await?,
             ReviewAction::Reject => self.documents.reject(path, changes.clone()).await?,

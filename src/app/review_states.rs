@@ -4,7 +4,7 @@ use super::changed_paths::{ChangedPath, ChangedPaths};
 use super::file_scope::filter_in_scope;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::review::{ChangeScope, ChangedState, ReviewAction};
-use crate::documents::{Documents, WayBack};
+use crate::documents::{DocumentError, Documents, WayBack};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{Kind, State};
 use crate::host::checkpoints::restore::Restore;
@@ -160,6 +160,16 @@ impl ReviewStates {
             None => None,
         };
         Some(StateWayBack { lines, ..way_back })
+    }
+
+    /// Gives a path a file of its own if an agent has made it a name of a file that is elsewhere, too.
+    pub(super) async fn separate(&self, path: &Path) -> Result<(), DocumentError> {
+        let Some(changed) = self.changed.get(path) else { return Ok(()) };
+        let now = self.state(&changed).await;
+        if now.is_some_and(|now| now.is_name_of_another(changed.before.as_ref())) {
+            self.documents.separate(path).await?;
+        }
+        Ok(())
     }
 
     /// Gives a file that had been deleted and was saved from its buffer the bytes and the mode it had.

@@ -180,6 +180,7 @@ fn file_outcome(kind: u8, others: usize) -> FileOutcome {
         2 => FileOutcome::Outside {
             file: format!("/elsewhere/{others}").into(),
             folder: (others > 0).then(|| "/elsewhere".into()),
+            has_other_name: others > 1,
         },
         3 => FileOutcome::Unsaved("/project/a".into()),
         4 => FileOutcome::Denied { file: "/project/a".into(), rule: "deny".into() },

@@ -141,6 +141,29 @@ pub(super) fn create_folders(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
+/// Gives a path a file of its own, with the same content, times and mode, if its file has other names (hard links): what is
+/// written to the path then changes nothing under those.
+pub(super) fn separate(path: &Path, call: &Call) -> io::Result<()> {
+    let mut file = open(OpenOptions::new().read(true), path)?;
+    let metadata = file.metadata()?;
+    if metadata.nlink() < 2 {
+        return Ok(());
+    }
+    let mut new = Replacement::of(path)?;
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => break,
+            count => new.write_all(&chunk[..count])?,
+        }
+        call.report_progress()?;
+    }
+    new.set_modified(metadata.modified()?)?;
+    check_real(path)?;
+    call.report_progress()?;
+    new.commit(path)
+}
+
 /// Gives a file the permissions in `mode`.
 pub(super) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     let file = open(OpenOptions::new().read(true), path)?;

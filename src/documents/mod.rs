@@ -33,6 +33,7 @@ mod restore;
 mod review;
 mod revisions;
 mod scans;
+mod separate;
 mod session_documents;
 mod taken_back;
 mod transcode;

@@ -11,6 +11,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// How the name begins that it has for a moment before it takes the place of the file. The pid and a number follow.
 pub(super) const PREFIX: &str = ".rat-";
@@ -25,6 +26,11 @@ impl Replacement {
     /// Begins one for the file at a path, which need not exist.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         AtomicWriteFile::open(path).map(Self)
+    }
+
+    /// Sets the time at which it was modified.
+    pub(super) fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.0.as_file().set_modified(time)
     }
 
     /// Puts it in the place of the file.

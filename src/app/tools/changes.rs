@@ -51,9 +51,10 @@ impl Call<'_> {
             let path = match self.resolve(&named, ToolKind::Edit).await {
                 // It is shown to the user in any case.
                 Err(FileOutcome::AskFirst(path)) => path,
-                Err(FileOutcome::Outside { file, .. }) => {
+                Err(FileOutcome::Outside { file, has_other_name, .. }) => {
+                    let is = if has_other_name { "also has a name" } else { "is" };
                     return Err(refused(format!(
-                        "{} would change, too, which is outside the project: nothing was changed",
+                        "{} would change, too, which {is} outside the project: nothing was changed",
                         file.display()
                     )));
                 }

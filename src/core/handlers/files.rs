@@ -149,8 +149,8 @@ impl State {
             | FileOutcome::Proposed(_)
                 if requester.is_none() => {}
             FileOutcome::AskFirst(file) => self.ask_about_file(id, token, file),
-            FileOutcome::Outside { file, folder } => {
-                self.ask_about_outside_path(id, token, file, folder);
+            FileOutcome::Outside { file, folder, has_other_name } => {
+                self.ask_about_outside_path(id, token, (file, folder), has_other_name);
             }
             FileOutcome::Denied { file, rule } => self.file_denied(id, token, &file, &rule),
             FileOutcome::Unsaved(path) => self.ask_about_dirty_buffer(id, token, &path),
@@ -193,8 +193,8 @@ impl State {
         &mut self,
         id: ChatId,
         token: RequestToken,
-        file: PathBuf,
-        folder: Option<PathBuf>,
+        (file, folder): (PathBuf, Option<PathBuf>),
+        has_other_name: bool,
     ) {
         let Some(chat) = self.chats.get(&id) else { return };
         let is_refused = chat.access.refused.iter().any(|it| it.holds(&file));
@@ -227,10 +227,15 @@ impl State {
         if let Some(waiting) = open {
             return waiting.push(token);
         }
-        let title =
-            format!("{} wants to use {} outside the project", chat.agent_title(), file.display());
+        let (agent, shown) = (chat.agent_title(), file.display());
+        let title = if has_other_name {
+            format!("{agent} wants to change {shown}, which is also a file outside the project")
+        } else {
+            format!("{agent} wants to use {shown} outside the project")
+        };
+        let what = if has_other_name { "all such files in" } else { "its folder" };
         let folder_item =
-            folder.iter().map(|it| format!("Allow its folder {} for the session", it.display()));
+            folder.iter().map(|it| format!("Allow {what} {} for the session", it.display()));
         let mut items = vec!["Allow this file for the session".to_owned()];
         items.extend(folder_item.chain(["Refuse".to_owned()]));
         let waiting = vec![token];

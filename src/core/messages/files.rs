@@ -144,6 +144,8 @@ pub enum FileOutcome {
         file: PathBuf,
         /// Its folder; `None` if that is too broad to offer, such as a home directory.
         folder: Option<PathBuf>,
+        /// Whether the path is inside, but the file has a name that is not (a hard link).
+        has_other_name: bool,
     },
     /// A rule says to ask the user about this file, given by its real path.
     AskFirst(PathBuf),

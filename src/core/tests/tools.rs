@@ -96,7 +96,7 @@ fn proposed() -> FileOutcome {
 }
 
 fn outside() -> FileOutcome {
-    FileOutcome::Outside { file: "/elsewhere/a".into(), folder: None }
+    FileOutcome::Outside { file: "/elsewhere/a".into(), folder: None, has_other_name: false }
 }
 
 fn written() -> FileOutcome {

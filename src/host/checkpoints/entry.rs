@@ -81,6 +81,14 @@ pub struct State {
     pub link: Option<u64>,
 }
 
+impl State {
+    /// Whether the path was given another file since that has other names, too: what is written to it would change what is
+    /// there under those names, which it had nothing to do with.
+    pub fn is_name_of_another(&self, before: Option<&Self>) -> bool {
+        self.link.is_some() && before.and_then(|before| before.link) != self.link
+    }
+}
+
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         (self.kind, self.mode, self.size, self.content)
