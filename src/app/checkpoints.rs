@@ -67,13 +67,22 @@ pub(super) type SharedTurn = Arc<tokio::sync::Mutex<RunningTurn>>;
 pub(super) struct RunningTurn {
     /// One for each folder.
     starts: Vec<TurnStart>,
-    /// The paths that have changed so far, with the tool call that did it.
-    changed: HashMap<PathBuf, Option<String>>,
+    /// The paths that have changed so far.
+    changed: HashMap<PathBuf, Seen>,
     /// Whether the folders were not looked at after each tool call, since that takes too long.
     is_coarse: bool,
     /// Whether a folder was looked at after a tool call although the look before took too long: a busy machine may have been to
     /// blame for that one.
     has_tried: bool,
+}
+
+/// What was seen of a path that has changed.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The tool call that did it.
+    tool_call: Option<String>,
+    /// Whether it was or became something else than a file, such as a folder: no document knows who did that.
+    is_of_kind: bool,
 }
 
 /// What is known of a change when its turn is logged.
@@ -263,8 +272,9 @@ impl Turns {
                         reported
                             .extend(self.observe((&root, &path), &change, by, *is_coarse).await);
                         let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());
-                        let known = changed.entry(path).or_default();
-                        *known = tool_call.or(known.take());
+                        let seen = changed.entry(path).or_default();
+                        seen.tool_call = tool_call.or(seen.tool_call.take());
+                        seen.is_of_kind |= !is_of_files(&change);
                     }
                 }
                 Err(error) => tracing::warn!(%error, "what a turn has changed is not known"),
@@ -283,8 +293,7 @@ impl Turns {
     ) -> Vec<FileChange> {
         let is_certain = by.tool_call.is_some() || is_coarse;
         let author = ChangeAuthor { by: by.clone(), is_certain };
-        let is_file = |state: &entry::State| state.kind == Kind::File;
-        let are_files = change.before.iter().chain(&change.after).all(is_file);
+        let are_files = is_of_files(change);
         let before = match &change.before {
             Some(state) if are_files => self.content(root, state).await,
             _ => None,
@@ -335,9 +344,12 @@ impl Turns {
         for start in starts {
             let root = start.root().to_owned();
             let (mut known, mut corrections) = (HashMap::new(), Vec::new());
-            for (path, tool_call) in &changed {
+            for (path, Seen { tool_call, is_of_kind }) in &changed {
                 let Some(below) = TreePath::below(&root, path) else { continue };
-                let touched = self.documents.touched(path, &by).await.unwrap_or(Touched::Unknown);
+                let touched = match self.documents.touched(path, &by).await {
+                    Ok(touched) if !is_of_kind => touched,
+                    _ => Touched::Unknown,
+                };
                 let (tool_call, is_certain) = match &touched {
                     Touched::Yes { by, is_certain } => {
                         (by.tool_call.as_ref().map(|call| call.as_ref().to_owned()), *is_certain)
@@ -461,4 +473,9 @@ impl Turns {
         }
         Ok(out)
     }
+}
+
+/// Whether there was a file, or nothing, before a change and after it.
+fn is_of_files(change: &entry::FileChange) -> bool {
+    change.before.iter().chain(&change.after).all(|state| state.kind == Kind::File)
 }
