@@ -265,3 +265,39 @@ fn a_folder_in_the_place_of_a_file_comes_back() {
     answer(&mut chat, "RatUndo", "? 1 file and 1 folder", "Undid the turn in 1 file and 1 folder");
     assert!(chat.path("place").is_dir());
 }
+
+/// Holds (Review): A line that the user has added outside Neovim stays, however often the turn that created its file is undone and redone.
+#[test]
+fn a_line_of_the_users_stays_when_a_turn_is_undone_again() {
+    let mut chat = in_project();
+    turn_with_command(&mut chat, |root| fs::write(root.join("new.txt"), "one\ntwo\n").unwrap());
+    let path = chat.path("new.txt");
+    fs::write(&path, "one\ntwo\nmine\n").unwrap();
+    for _ in 0..3 {
+        chat.nvim.command("messages clear");
+        answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");
+        chat.nvim.command("messages clear");
+        answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\nmine\n");
+    }
+}
+
+/// Holds (Review): What a turn has made is undone, also if it was added to `.gitignore` since.
+#[test]
+fn what_is_ignored_since_a_turn_is_undone() {
+    let mut chat = in_project();
+    fs::create_dir(chat.path(".git")).unwrap();
+    let before = crate::undo::tree(chat.nvim.cwd());
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("data.bin"), "\0binary\0").unwrap();
+        std::os::unix::fs::symlink("open.txt", root.join("link")).unwrap();
+    });
+    fs::write(chat.path(".gitignore"), "data.bin\nlink\n").unwrap();
+    turn_with_command(&mut chat, |root| fs::write(root.join("a.txt"), "a\n").unwrap());
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    chat.nvim.command("messages clear");
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 2 files", "Undid the turn in 2 files");
+    fs::remove_file(chat.path(".gitignore")).unwrap();
+    assert_eq!(crate::undo::tree(chat.nvim.cwd()), before);
+}

@@ -95,6 +95,9 @@ impl Reversals {
         let (mut in_buffers, mut files) = (Vec::new(), Vec::new());
         let mut rejecting = HashSet::new();
         for change in &what.changes {
+            if what.by(&change.path).is_some() {
+                self.settle(&change.path.under(root)).await;
+            }
             let way = self.way(what, change).await;
             if matches!(way, Way::Reject { .. } | Way::Buffer) {
                 in_buffers.push((way, change));
@@ -149,6 +152,13 @@ impl Reversals {
             }
         }
         Ok(outcome)
+    }
+
+    /// What others have made of a file must not count as part of the change that is brought in.
+    async fn settle(&self, path: &Path) {
+        if let Err(error) = self.documents.follow_as_nobodys(path).await {
+            tracing::debug!(path = %path.display(), %error, "what others have changed is not followed");
+        }
     }
 
     /// Tells the document of a file what it was before a change is brought in.

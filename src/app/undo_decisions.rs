@@ -61,15 +61,13 @@ impl Reversals {
         if is_shared && without.is_none() {
             return Way::Leave(NOT_CERTAIN.to_owned());
         }
-        let now = self.state(turn, &change.path).await;
-        let is_as_before = now.as_ref().is_ok_and(|now| *now == change.before);
+        let (now, [is_as_before, is_as_left]) = self.compared(turn, change).await;
         if loaded != Some(true) && is_as_before && change.before != change.after {
             return Way::Leave(AS_BEFORE.to_owned());
         }
         if matches!(now, Ok(None)) && change.after.is_some() {
             return Way::Leave(DELETED.to_owned());
         }
-        let is_as_left = now.as_ref().is_ok_and(|now| *now == change.after);
         // The user may have undone it in the buffer.
         let is_unsaved = loaded == Some(true) && !is_as_before;
         let as_before = if is_unsaved { ONLY_IN_BUFFER } else { AS_BEFORE };
@@ -130,34 +128,52 @@ impl Reversals {
             );
         }
         match now {
-            Ok(now) => self.way_on_disk(what, change, now, is_text && both.is_some()).await,
+            Ok(_) if is_as_left => self.way_as_left(what, change).await,
+            Ok(now) => self.way_on_disk(turn, change, now, is_text && both.is_some()).await,
             Err(why) => Way::Leave(why),
         }
     }
 
-    /// Decides on a path that nobody has open, by what is there now.
+    /// Returns what a path is now, and whether that is what it was before a change or after it.
+    async fn compared(
+        &self,
+        turn: &TurnRef,
+        change: &FileChange,
+    ) -> (Result<Option<State>, String>, [bool; 2]) {
+        let states = [change.before.clone(), change.after.clone()];
+        match self.checkpoints.compare(turn.root.clone(), change.path.clone(), states).await {
+            Ok((now, is_now)) => (Ok(now), is_now),
+            Err(error) => (Err(error.to_string()), [false; 2]),
+        }
+    }
+
+    /// Decides on a path that nobody has open and that is as the turn left it.
+    async fn way_as_left(&self, what: &Reversal, change: &FileChange) -> Way {
+        let is_redo = what.brought_in.is_some();
+        // What an undo did not change is redone by doing nothing.
+        if change.before == change.after && !is_redo {
+            Way::Leave(NOT_THE_AGENTS.to_owned())
+        } else if self.is_kept(&what.turn, change).await {
+            Way::Disk
+        } else {
+            Way::Leave(NOT_KEPT.to_owned())
+        }
+    }
+
+    /// Decides on a path that nobody has open and that has changed since, by what is there now.
     async fn way_on_disk(
         &self,
-        what: &Reversal,
+        turn: &TurnRef,
         change: &FileChange,
         now: Option<State>,
         is_text: bool,
     ) -> Way {
-        let (turn, is_redo) = (&what.turn, what.brought_in.is_some());
-        match now {
-            // What an undo did not change is redone by doing nothing.
-            now if now == change.after && change.before == change.after && !is_redo => {
-                Way::Leave(NOT_THE_AGENTS.to_owned())
-            }
-            now if now == change.after && self.is_kept(turn, change).await => Way::Disk,
-            now if now == change.after => Way::Leave(NOT_KEPT.to_owned()),
-            Some(now) if is_text && now.kind == Kind::File => {
-                match self.merged(turn, change).await {
-                    Some(_) => Way::Merge,
-                    None => Way::Leave(CONTESTED.to_owned()),
-                }
-            }
-            _ => Way::Leave(CHANGED.to_owned()),
+        if !(is_text && now.is_some_and(|now| now.kind == Kind::File)) {
+            return Way::Leave(CHANGED.to_owned());
+        }
+        match self.merged(turn, change).await {
+            Some(_) => Way::Merge,
+            None => Way::Leave(CONTESTED.to_owned()),
         }
     }
 

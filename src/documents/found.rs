@@ -1,7 +1,7 @@
 //! What a turn finds on disk when it begins, where no document has followed that yet: the user has changed a file outside the
 //! editor, say. That is not of the turn, so the record begins the turn's changes with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tokio::time::{Instant, timeout_at};
 
@@ -10,7 +10,7 @@ use super::document::Document;
 use super::error::DocumentError;
 use super::facts::DiskFacts;
 use super::found_by_turn::FoundByTurn;
-use super::registry::Documents;
+use super::registry::{Documents, run_to_completion};
 use crate::edit::{Hunk, Text, Version, apply, diff};
 use crate::session::author::{Author, SessionKey};
 
@@ -56,6 +56,26 @@ impl Document {
         Ok(())
     }
 
+    /// Follows a file that is not loaded as nobody's, before something is brought into it that is somebody's.
+    async fn follow_as_nobodys(&mut self) -> Result<(), DocumentError> {
+        if self.record.is_none() || self.find().await?.is_some() {
+            return Ok(());
+        }
+        let (facts, followed) = (self.facts().await?, self.followed_facts());
+        if facts.is_some() && facts == followed {
+            return Ok(());
+        }
+        let file = self.read_file(None).await?;
+        if file.is_none() && !self.is_missing().await? {
+            return Ok(());
+        }
+        let of_file = |file: &DiskText| Version::of_file(file.text.clone());
+        self.update_record(file.as_ref().map_or_else(|| self.no_file(), of_file)).await?;
+        self.was_missing = file.is_none();
+        (self.baseline, self.preloaded) = (file, None);
+        Ok(())
+    }
+
     fn followed_facts(&self) -> Option<DiskFacts> {
         self.baseline.as_ref().map(|baseline| baseline.facts)
     }
@@ -86,6 +106,12 @@ impl Document {
 }
 
 impl Documents {
+    /// Follows a file that is known and not loaded as nobody's, before something is brought into it that is somebody's.
+    pub async fn follow_as_nobodys(&self, path: &Path) -> Result<(), DocumentError> {
+        let Some(document) = self.known_document(path) else { return Ok(()) };
+        run_to_completion(async move { document.lock().await.follow_as_nobodys().await }).await
+    }
+
     /// Notes what a turn finds on disk in these files and in those that are known, before its agent may change them. What is
     /// not done by the deadline is left out.
     pub async fn note_found(

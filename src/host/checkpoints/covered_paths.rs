@@ -3,7 +3,7 @@
 use super::covered::Covered;
 use super::entry::{Entry, State};
 use super::error::CheckpointError;
-use super::tree::Tree;
+use super::tree::{Found, Tree};
 use super::tree_path::TreePath;
 use std::{fs, io};
 
@@ -31,24 +31,53 @@ impl Covered {
         entries.map(|entry| entry.map(name).map_err(unreadable)).collect()
     }
 
+    /// Returns what a path is now, and which of two states that is. A content has two ids: one if its path was ignored
+    /// when it was read, and one if not.
+    pub(super) fn compare(
+        &mut self,
+        path: &TreePath,
+        states: &[Option<State>; 2],
+    ) -> Result<(Option<State>, [bool; 2]), CheckpointError> {
+        let compared = Tree::open(&self.root).and_then(|tree| {
+            let Some(found) = self.found(&tree, path) else { return Ok((None, None)) };
+            let now = self.kept(path, &found)?;
+            self.stored.pack.get_mut().flush()?;
+            Ok((found.content, Some(now)))
+        });
+        let (content, now) =
+            compared.map_err(|error| CheckpointError::store(&self.root, &error))?;
+        let is_content = |state: &State| {
+            let both = state.content.as_ref().zip(content.as_deref());
+            both.is_some_and(|(id, content)| self.stored.memory.is_of(id, content))
+        };
+        let is_now = |state: &Option<State>| match (state, &now) {
+            (Some(state), Some(now)) if is_content(state) => {
+                *state == State { content: state.content, ..now.clone() }
+            }
+            (state, now) => state == now,
+        };
+        let is_now = states.each_ref().map(is_now);
+        Ok((now, is_now))
+    }
+
+    /// What cannot be read is as good as not there: it is not restored either.
+    fn found(&self, tree: &Tree, path: &TreePath) -> Option<Found> {
+        tree.look(path, self.limits.file).ok().flatten().filter(|_| path.is_proper())
+    }
+
     pub(super) fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {
-        if !path.is_proper() {
-            return Ok(None);
-        }
-        // What cannot be read is as good as not there: it is not restored either.
-        let Ok(Some(found)) = tree.look(path, self.limits.file) else { return Ok(None) };
+        self.found(tree, path).map(|found| self.kept(path, &found)).transpose()
+    }
+
+    /// Keeps the content of a file that was found.
+    fn kept(&mut self, path: &TreePath, found: &Found) -> io::Result<State> {
         let is_private = self.is_private(path);
         let content = match &found.content {
             Some(content) => self.stored.keep(content, is_private)?,
             None => None,
         };
-        Ok(Some(State {
-            kind: found.kind,
-            mode: found.mode,
-            size: found.size,
-            content,
-            link: found.link,
-        }))
+        let Found { kind, mode, size, link, .. } = *found;
+        Ok(State { kind, mode, size, content, link })
     }
 
     /// Whether the content of a path must not reach the disk.

@@ -262,6 +262,19 @@ impl Checkpoints {
         self.run(root, move |covered| covered.states(&paths)).await
     }
 
+    /// Returns what a path is on disk now, and which of two states that is; see [`Self::states`].
+    ///
+    /// # Errors
+    /// If its content cannot be kept, or the root is not covered.
+    pub async fn compare(
+        &self,
+        root: PathBuf,
+        path: TreePath,
+        states: [Option<State>; 2],
+    ) -> Result<(Option<State>, [bool; 2]), CheckpointError> {
+        self.run(root, move |covered| covered.compare(&path, &states)).await
+    }
+
     /// Returns what is in a folder.
     ///
     /// # Errors

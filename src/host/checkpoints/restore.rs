@@ -307,7 +307,7 @@ impl<'a, C: Contents> Restorer<'a, C> {
                 let old = file.expected.as_ref().and_then(|state| self.contents.get(state));
                 self.write_in_place(file, old.as_deref(), new, number)
             }
-            _ => self.write(path, target, content.as_deref(), found.as_ref(), number),
+            _ => self.write(file, target, content.as_deref(), found.as_ref(), number),
         };
         match written {
             Ok(()) => self.done(path),
@@ -317,13 +317,16 @@ impl<'a, C: Contents> Restorer<'a, C> {
 
     fn write(
         &mut self,
-        path: &TreePath,
+        file: &Planned,
         target: &State,
         content: Option<&[u8]>,
         found: Option<&Found>,
         number: usize,
     ) -> io::Result<()> {
-        let temporary = self.temporary(number);
+        let (path, temporary) = (&file.path, self.temporary(number));
+        let has_content = found.is_some_and(|found| found.content.as_deref() == content);
+        // The mode is that of all its names.
+        let is_others = found.is_some_and(|found| found.link.is_some()) && !is_in_place(file);
         if found.is_none() {
             self.create_parents(path)?;
         }
@@ -337,9 +340,7 @@ impl<'a, C: Contents> Restorer<'a, C> {
                 Ok(())
             }
             Kind::Symlink => self.tree.write_link(path, content, &temporary),
-            _ if found.is_some_and(|found| found.content.as_deref() == Some(content)) => {
-                self.tree.set_mode(path, target.mode)
-            }
+            _ if has_content && !is_others => self.tree.set_mode(path, target.mode),
             _ => {
                 let at = match self.staged.get(&number) {
                     Some(at) => at.clone(),

@@ -5,13 +5,14 @@
 mod model;
 mod tree;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{Flock, FlockArg};
 use rat_nvim::core::messages::checkpoint::{
     CheckpointCommand, PlannedAction, TurnRef, UndoPlan, UndoRequest, UndoTarget,
 };
@@ -32,7 +33,7 @@ use crate::memory::Memory;
 use crate::nvim::within;
 use crate::trail::Trail;
 use crate::world::{chat, key};
-use model::{Change, Told, check};
+use model::{Change, Told, check, check_outside};
 use tree::{IGNORED_LIMIT, LIMIT, Tree, edit};
 
 const SEED: u64 = 20_261_127;
@@ -58,6 +59,10 @@ struct History {
     /// The same of the undos of each turn.
     undone: HashMap<u64, Vec<(Tree, Tree)>>,
     kept: Vec<TurnRef>,
+    /// The turns within which the program was killed: their prompts are not known.
+    killed: HashMap<TurnRef, u64>,
+    /// What the user has written between such a kill and the next program.
+    after_kills: HashSet<String>,
 }
 
 impl Drop for History {
@@ -71,6 +76,18 @@ fn edges(desk: &Memory, folder: &Path) -> Edges {
     let limits = Limits { file: LIMIT, ignored_file: IGNORED_LIMIT, ..Limits::default() };
     let store = Some(folder.join("store"));
     Edges::new(desk.editor(), Path::new(""), Checkpoints::open(store, Secrets::default(), limits))
+}
+
+/// The files that a program locks while it writes beside them.
+fn locks(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let inner = |path: PathBuf| if path.is_dir() { locks(&path) } else { vec![path] };
+    entries.flat_map(inner).filter(|path| path.ends_with("lock")).collect()
+}
+
+fn is_free(lock: &Path) -> bool {
+    let Ok(file) = fs::File::open(lock) else { return true };
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok()
 }
 
 impl History {
@@ -96,11 +113,17 @@ impl History {
             turns: HashMap::new(),
             undone: HashMap::new(),
             kept: Vec::new(),
+            killed: HashMap::new(),
+            after_kills: HashSet::new(),
         }
     }
 
     fn root(&self) -> PathBuf {
         self.folder.join("root")
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.folder.join("outside")
     }
 
     fn tree(&self) -> Tree {
@@ -148,8 +171,12 @@ impl History {
                 return self.undoes().await;
             }
             _ if self.dice.once_in(4) => {
-                self.ends().await;
-                self.begins_again();
+                if self.dice.once_in(2) {
+                    self.ends().await;
+                    self.begins_again();
+                } else {
+                    self.is_killed().await?;
+                }
             }
             _ => {
                 self.ends().await;
@@ -159,11 +186,14 @@ impl History {
         Ok(())
     }
 
-    fn edits(&mut self, who: &str) {
+    /// Returns the word that is in what was written.
+    fn edits(&mut self, who: &str) -> String {
         self.made += 1;
         let word = format!("{who}-{:05}", self.made);
-        let did = edit(&self.root(), &self.folder.join("outside"), &mut self.dice, &word);
+        let (root, outside) = (self.root(), self.outside());
+        let did = edit(&root, &outside, &mut self.dice, &word);
         self.trail.note(format!("{who}: {did} ({word})"));
+        word
     }
 
     fn author(&self) -> Author {
@@ -218,8 +248,12 @@ impl History {
         self.trail.note(format!("ends turn {turn}"));
         self.turns.insert(turn, (found, self.tree()));
         self.run(CheckpointCommand::End { by, agent: "a".to_owned(), prompt: turn.to_string() });
-        let roots = vec![self.root()];
         // Only then is it kept.
+        self.lists().await;
+    }
+
+    async fn lists(&mut self) {
+        let roots = vec![self.root()];
         self.run(CheckpointCommand::List { chat: chat(0), roots, request: None, of: None });
         let is_it = |event: Event| match event {
             Event::TurnsListed { turns, .. } => Some(turns),
@@ -229,11 +263,52 @@ impl History {
         self.kept = kept.into_iter().map(|kept| kept.turn).collect();
     }
 
+    /// The program is killed within a turn, and the user goes on before another begins.
+    async fn is_killed(&mut self) -> Result<(), String> {
+        let Some((turn, found)) = self.running.take() else {
+            self.begins_again();
+            return Ok(());
+        };
+        self.trail.note(format!("is killed within turn {turn}"));
+        while self.dice.once_in(2) {
+            let word = self.edits("user");
+            self.after_kills.insert(word);
+        }
+        let known: HashSet<TurnRef> = self.kept.iter().cloned().collect();
+        self.edges.runner.flush();
+        self.ends_program();
+        self.edges = edges(&self.desk, &self.folder);
+        self.lists().await;
+        self.turns.insert(turn, (found, self.tree()));
+        let mut new = self.kept.iter().filter(|kept| !known.contains(kept));
+        if let Some(new) = new.next() {
+            self.killed.insert(new.clone(), turn);
+        }
+        new.next().map_or(Ok(()), |more| Err(format!("two turns were killed: {more:?}")))
+    }
+
     /// The program ends, and another one begins.
     fn begins_again(&mut self) {
         self.trail.note("another program begins");
         self.edges.runner.flush();
+        if self.dice.once_in(3) {
+            // It has begun before the other one has ended.
+            self.edges = edges(&self.desk, &self.folder);
+            return;
+        }
+        self.ends_program();
         self.edges = edges(&self.desk, &self.folder);
+    }
+
+    /// The program has ended, and what it had locked is free.
+    fn ends_program(&mut self) {
+        let checkpoints = Checkpoints::open(None, Secrets::default(), Limits::default());
+        self.edges = Edges::new(self.desk.editor(), Path::new(""), checkpoints);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !locks(&self.folder.join("store")).iter().all(|lock| is_free(lock)) {
+            assert!(Instant::now() < deadline, "a program does not end");
+            std::thread::yield_now();
+        }
     }
 
     async fn undoes(&mut self) -> Result<(), String> {
@@ -242,9 +317,9 @@ impl History {
             2 if !self.kept.is_empty() => UndoTarget::Turn(self.dice.pick(&self.kept).clone()),
             _ => UndoTarget::Last,
         };
-        self.trail.note(format!("undoes {target:?}"));
-        let roots = vec![self.root()];
-        let request = UndoRequest { chat: chat(0), roots, target, force: false };
+        let (roots, force) = (vec![self.root()], self.dice.once_in(3));
+        self.trail.note(format!("undoes {target:?}, by force: {force}"));
+        let request = UndoRequest { chat: chat(0), roots, target, force };
         self.run(CheckpointCommand::Plan(request));
         let is_it = |event: Event| match event {
             Event::UndoPlanned(_, plan) => Some(plan),
@@ -255,9 +330,12 @@ impl History {
             plan => plan?,
         };
         self.trail.note(format!("    {:?}", plan.files));
-        let turn: u64 = plan.prompt.parse().map_err(|_| format!("it was for {}", plan.prompt))?;
+        let killed = self.killed.get(plan.redoes.as_ref().unwrap_or(&plan.turn)).copied();
+        let turn = killed.or_else(|| plan.prompt.parse().ok());
+        let turn: u64 = turn.ok_or_else(|| format!("it was for {:?}", plan.prompt))?;
         let is_left = |action: &PlannedAction| matches!(action, PlannedAction::Leave(_));
         let (is_redo, was) = (plan.redoes.is_some(), self.tree());
+        let outside = Tree::of(&self.outside());
         let told = if plan.files.iter().all(|file| is_left(&file.action)) {
             // As it is told without a question.
             let why = |action| match action {
@@ -266,13 +344,28 @@ impl History {
             };
             let left =
                 plan.files.into_iter().map(|file| (self.below(&file.path), why(file.action)));
-            Told { changed: std::collections::HashSet::default(), left: left.collect() }
+            Told { changed: HashSet::default(), left: left.collect() }
         } else {
             self.carries_out(plan).await?
         };
         let now = self.tree();
-        let check =
-            |(found, left): &(Tree, Tree)| check(&Change { found, left }, (&was, &now), &told);
+        let is_certain = killed.is_none() || force || is_redo;
+        if !is_certain {
+            // Whoever has written it: it was written after the last look.
+            let [had, has] = [&was, &now].map(Tree::words);
+            let mut late = had.intersection(&self.after_kills);
+            if let Some(word) = late.find(|word| !has.contains(*word)) {
+                return Err(format!(
+                    "{word} is lost, and was written after the program was killed"
+                ));
+            }
+        }
+        let outsides = (&outside, &Tree::of(&self.outside()));
+        let check = |(found, left): &(Tree, Tree)| {
+            let change = Change { found, left, is_certain };
+            check_outside(&change, outsides)?;
+            check(&change, (&was, &now), &told)
+        };
         if !is_redo {
             let checked = check(self.turns.get(&turn).ok_or("it is of no turn")?);
             self.undone.entry(turn).or_default().push((was, now));
@@ -280,11 +373,14 @@ impl History {
         }
         // One that has changed nothing is not kept, so that an earlier one is redone.
         let undone = self.undone.entry(turn).or_default();
-        let mut checked = Err("nothing was undone".to_owned());
+        let mut whys = Vec::new();
         for undone in undone.iter().rev() {
-            checked = checked.or_else(|_| check(undone));
+            match check(undone) {
+                Ok(()) => return Ok(()),
+                Err(why) => whys.push(why),
+            }
         }
-        checked
+        Err(format!("it redoes none of its undos: {}", whys.join("\n")))
     }
 
     fn below(&self, path: &Path) -> PathBuf {

@@ -10,6 +10,8 @@ use super::tree::{LIMIT, Node, Tree, shown, words};
 pub(crate) struct Change<'a> {
     pub(crate) found: &'a Tree,
     pub(crate) left: &'a Tree,
+    /// Whether all of it is the turn's for certain, or is taken back by force.
+    pub(crate) is_certain: bool,
 }
 
 /// What was told of an undo.
@@ -47,13 +49,23 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Files outside of the folder stay, but for those that had a name in it when the turn began.
+pub(crate) fn check_outside(change: &Change<'_>, (was, now): (&Tree, &Tree)) -> Result<(), String> {
+    let had_names: HashSet<&u64> = change.found.inodes.values().collect();
+    let is_one = |path: &PathBuf| was.inodes.get(path).is_some_and(|it| had_names.contains(it));
+    match was.differing(now).find(|path| !is_one(path)) {
+        Some(path) => Err(failed(change, path, (was, now), "was changed, outside")),
+        None => Ok(()),
+    }
+}
+
 fn check_path(
     change: &Change<'_>,
     path: &PathBuf,
     (was, now): (&Tree, &Tree),
     told: &Told,
 ) -> Result<(), String> {
-    let Change { found, left } = change;
+    let Change { found, left, is_certain } = change;
     let (before, after) = (found.get(path), left.get(path));
     let is_as_left = was.get(path) == after;
     if !is_as_left {
@@ -74,13 +86,13 @@ fn check_path(
     if found.ignores(path) || path.ancestors().any(|above| found.ignores(above)) {
         return Ok(());
     }
-    // A folder that was made on the way to what came back may stay.
-    if before.is_none()
-        && matches!((after, now.get(path)), (Some(Node::Folder(_)), Some(Node::Folder(_))))
-    {
+    // A folder that was made on the way to what came back may stay, and what others have put in its place does.
+    let is_others = !is_as_left || matches!(now.get(path), Some(Node::Folder(_)));
+    if before.is_none() && matches!(after, Some(Node::Folder(_))) && is_others {
         return Ok(());
     }
-    let why = told.why(path);
+    // A folder that is named stands for what is in it.
+    let why = path.ancestors().find_map(|path| told.why(path));
     if why.is_none() && !told.changed.contains(path) {
         return Err("is not restored and not named".to_owned());
     }
@@ -99,6 +111,10 @@ fn check_path(
     let is_around_as_left =
         was.differing(left).all(|other| !other.starts_with(path) && !path.starts_with(other));
     let is_after_covered = is_covered(after) || matches!(after, Some(Node::Other(_)));
+    let is_uncertain = !is_certain && why.is_some_and(|why| why.contains("you may have done it"));
+    if is_uncertain {
+        return Ok(());
+    }
     if is_as_left && is_around_as_left && is_covered(before) && is_after_covered && !has_patterns {
         return Err(format!("is left although nothing speaks against it: {}", why.unwrap_or("?")));
     }

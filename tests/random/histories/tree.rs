@@ -1,6 +1,6 @@
 //! A folder at one moment, and what agents and users do in it with shells. It decides nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -73,6 +73,11 @@ impl Tree {
         all.chain(new).filter(|path| self.get(path) != other.get(path))
     }
 
+    /// The words of all texts.
+    pub(crate) fn words(&self) -> HashSet<String> {
+        self.nodes.values().flat_map(|node| words(Some(node))).collect()
+    }
+
     /// Whether patterns at the top ignore a path.
     pub(crate) fn ignores(&self, path: &Path) -> bool {
         let Some(Node::File(patterns, _)) = self.get(Path::new(".gitignore")) else { return false };
@@ -120,7 +125,7 @@ pub(crate) fn edit(root: &Path, outside: &Path, dice: &mut Dice, word: &str) -> 
     let read = || if is_file { fs::read_to_string(&at).unwrap_or_default() } else { String::new() };
     let lines = || read().lines().map(str::to_owned).collect::<Vec<_>>();
     let write = |text: String| if is_file { fs::write(&at, text) } else { Ok(()) };
-    let done = match dice.within(0..22) {
+    let done = match dice.within(0..23) {
         0..3 if !at.is_dir() => {
             let _ = fs::create_dir_all(at.parent().unwrap());
             let count = dice.within(1..6);
@@ -184,6 +189,12 @@ pub(crate) fn edit(root: &Path, outside: &Path, dice: &mut Dice, word: &str) -> 
             ("gives another name to", fs::hard_link(&at, other))
         }
         20 => {
+            let _ = remove(&at);
+            let other = outside.join(word);
+            let made = fs::write(&other, format!("{word}\n"));
+            ("gives a file outside the name", made.and_then(|()| fs::hard_link(other, &at)))
+        }
+        21 => {
             let _ = remove(&root.join(".gitignore"));
             ("ignores with", fs::write(root.join(".gitignore"), dice.pick(PATTERNS)))
         }
