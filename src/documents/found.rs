@@ -1,6 +1,7 @@
 //! What a turn finds on disk when it begins, where no document has followed that yet: the user has changed a file outside the
 //! editor, say. That is not of the turn, so the record begins the turn's changes with it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tokio::time::{Instant, timeout_at};
@@ -120,19 +121,34 @@ impl Documents {
         (session, turn): (&SessionKey, u64),
         deadline: Instant,
     ) {
+        let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
+        self.not_noted.begin(session, turn, paths.clone());
         let mut looking = tokio::task::JoinSet::new();
+        let is_noted = |path: Option<PathBuf>| {
+            if let Some(path) = path {
+                self.not_noted.is_noted(session, turn, &path);
+            }
+        };
         for path in paths {
-            if looking.len() >= AT_ONCE {
-                let _ = timeout_at(deadline, looking.join_next()).await;
+            if looking.len() >= AT_ONCE
+                && let Ok(Some(Ok(path))) = timeout_at(deadline, looking.join_next()).await
+            {
+                is_noted(path);
             }
             let (document, session) = (self.document(&path), session.clone());
             looking.spawn(async move {
-                if let Err(error) = document.lock().await.note_found(&session, turn).await {
-                    tracing::debug!(path = %path.display(), %error, "what a turn has found is not known");
+                match document.lock().await.note_found(&session, turn).await {
+                    Ok(()) => Some(path),
+                    Err(error) => {
+                        tracing::debug!(path = %path.display(), %error, "what a turn has found is not known");
+                        None
+                    }
                 }
             });
         }
-        while let Ok(Some(_)) = timeout_at(deadline, looking.join_next()).await {}
+        while let Ok(Some(noted)) = timeout_at(deadline, looking.join_next()).await {
+            is_noted(noted.ok().flatten());
+        }
         // A file that takes longer is looked at all the same, but not waited for.
         looking.detach_all();
     }

@@ -61,6 +61,8 @@ struct History {
     kept: Vec<TurnRef>,
     /// The turns within which the program was killed: their prompts are not known.
     killed: HashMap<TurnRef, u64>,
+    /// The turns before which not everything was looked at in time, as on a busy machine.
+    slow: HashSet<u64>,
     /// What the user has written between such a kill and the next program.
     after_kills: HashSet<String>,
 }
@@ -114,6 +116,7 @@ impl History {
             undone: HashMap::new(),
             kept: Vec::new(),
             killed: HashMap::new(),
+            slow: HashSet::new(),
             after_kills: HashSet::new(),
         }
     }
@@ -221,10 +224,14 @@ impl History {
             is_reviewed: true,
             files: Vec::new(),
         };
+        let began = Instant::now();
         self.edges.runner.run(Effect::CollectPromptContext(request));
         let is_it =
             |event: Event| matches!(event, Event::PromptContextCollected { .. }).then_some(());
         self.event(is_it).await;
+        if began.elapsed() > Duration::from_secs(1) {
+            self.slow.insert(turn);
+        }
     }
 
     /// A tool call ends.
@@ -349,8 +356,8 @@ impl History {
             self.carries_out(plan).await?
         };
         let now = self.tree();
-        let is_certain = killed.is_none() || force || is_redo;
-        if !is_certain {
+        let is_certain = killed.is_none() && !self.slow.contains(&turn) || force || is_redo;
+        if killed.is_some() && !is_certain {
             // Whoever has written it: it was written after the last look.
             let [had, has] = [&was, &now].map(Tree::words);
             let mut late = had.intersection(&self.after_kills);
