@@ -8,14 +8,14 @@ use std::ops::Range;
 
 use super::hunks::Hunk;
 use super::pending::hunk_id;
-use super::record::weave::{Life, Line, LineId, Transition};
+use super::record::weave::{Life, LineId, Transition};
 use super::record::{Form, HunkId, Kept, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The coming or going of a line by a step.
-    changes: FxHashSet<(LineId, StepId)>,
+    pub(super) changes: FxHashSet<(LineId, StepId)>,
     /// Whether the change of the form is chosen, too.
     form: bool,
 }
@@ -24,6 +24,10 @@ impl Choice {
     /// Whether nothing is chosen.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.form
+    }
+
+    pub(super) fn steps(&self) -> FxHashSet<StepId> {
+        self.changes.iter().map(|(_, step)| *step).collect()
     }
 
     /// How many lines are chosen.
@@ -48,7 +52,7 @@ pub struct Rejection {
 
 /// What becomes of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
+pub(super) enum Fate {
     /// It goes, and does not come back with what may have taken it away before.
     Goes,
     /// It has the life it would have had without what was rejected.
@@ -56,7 +60,7 @@ enum Fate {
 }
 
 impl Fate {
-    fn is_alive(&self) -> bool {
+    pub(super) fn is_alive(&self) -> bool {
         matches!(self, Self::Had(Life { dead: None, .. }))
     }
 }
@@ -79,8 +83,8 @@ impl Rejection {
 }
 
 /// Lines from one that nobody has changed to the next.
-struct Cluster {
-    lines: Vec<LineId>,
+pub(super) struct Cluster {
+    pub(super) lines: Vec<LineId>,
     /// In the text.
     rows: Range<usize>,
 }
@@ -190,7 +194,7 @@ impl<O> Record<O> {
     }
 
     /// Returns the steps that brought a line.
-    fn bringers_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
+    pub(super) fn bringers_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
         let revivals = self.weave.revivals(id).iter().filter_map(|revival| revival.back);
         std::iter::once(self.weave.line(id).born).chain(revivals)
     }
@@ -291,6 +295,8 @@ impl<O> Record<O> {
         let mut seen = 0;
         let mut moved = HashSet::new();
         while seen < stay.len() {
+            let held = self.held(&stay, &mut go, choice);
+            stay.extend(held);
             // A line the agent has moved out of a place that stays must not go from where it is now, so that place stays, too.
             moved.extend(stay[seen..].iter().flat_map(|it| self.turned(it, choice, true)));
             seen = stay.len();
@@ -326,7 +332,7 @@ impl<O> Record<O> {
     }
 
     /// Returns what becomes of a line when a choice is rejected; `None` if it stays as it is.
-    fn fate(&self, id: LineId, choice: &Choice) -> Option<Fate> {
+    pub(super) fn fate(&self, id: LineId, choice: &Choice) -> Option<Fate> {
         let line = self.weave.line(id);
         let is_chosen = |step| choice.changes.contains(&(id, step));
         let had = self.weave.life_without(id, is_chosen);
@@ -337,47 +343,6 @@ impl<O> Record<O> {
             return (!is_gone).then_some(Fate::Goes);
         }
         (had != self.weave.life(id)).then_some(Fate::Had(had))
-    }
-
-    /// Whether somebody else has changed what was chosen.
-    fn is_contested(&self, cluster: &Cluster, choice: &Choice) -> bool {
-        self.is_replaced(cluster, choice) || self.leaves_nothing(cluster, choice)
-    }
-
-    /// Whether a line would go that was put back in place of another, which has gone since: neither would be left.
-    fn leaves_nothing(&self, cluster: &Cluster, choice: &Choice) -> bool {
-        cluster.lines.iter().any(|&id| {
-            let revived = self.weave.revivals(id).last().and_then(|revival| revival.back);
-            let (Some(back), true) = (revived, self.weave.line(id).is_alive()) else {
-                return false;
-            };
-            let Some(Fate::Had(Life { dead: Some(taker), .. })) = self.fate(id, choice) else {
-                return false;
-            };
-            let in_its_place =
-                || cluster.lines.iter().filter(|it| self.weave.line(**it).born == taker);
-            let is_left = |id: &LineId| match self.fate(*id, choice) {
-                Some(fate) => fate.is_alive(),
-                None => self.weave.line(*id).is_alive(),
-            };
-            let has_gone = |id: &LineId| self.weave.line(*id).dead.is_some_and(|by| by > back);
-            in_its_place().any(has_gone) && !in_its_place().any(is_left)
-        })
-    }
-
-    /// Whether somebody else has put lines in place of chosen ones.
-    fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
-        let lines = || cluster.lines.iter().map(|&id| (id, self.weave.line(id)));
-        let is_brought = |id| self.bringers_of(id).any(|by| choice.changes.contains(&(id, by)));
-        let replacing = |(id, _): (LineId, &Line)| {
-            let takers = self.weave.takers(id).filter(move |_| is_brought(id));
-            takers.filter(move |by| !choice.changes.contains(&(id, *by)))
-        };
-        let by: FxHashSet<StepId> = lines().flat_map(replacing).collect();
-        let is_there = |(id, _): (LineId, &Line)| {
-            self.weave.takers(id).all(|by| choice.changes.contains(&(id, by)))
-        };
-        !by.is_empty() && lines().any(|(id, line)| by.contains(&line.born) && is_there((id, line)))
     }
 
     /// Returns the places where anything has changed since the base of the record and something is chosen, in their order.

@@ -2,6 +2,7 @@
 //! concurrent edits. Knows nothing of Neovim, agents or disks.
 
 mod collect;
+mod contested;
 mod decision;
 mod external;
 mod hunks;

@@ -3,6 +3,7 @@
 mod acts;
 mod put_back;
 mod reformat;
+mod slots;
 
 use super::super::decision::Choice;
 use super::super::hunks::apply;

@@ -177,13 +177,32 @@ pub(crate) struct Weave {
     texts: String,
     /// Of the lines that have been revived.
     revivals: FxHashMap<LineId, Vec<Revival>>,
+    /// Of those that have put lines in place of others.
+    hunks: Vec<Replacement>,
+}
+
+/// A hunk of a step that has put lines in place of others.
+#[derive(Debug, Clone)]
+pub(crate) struct Replacement {
+    pub(crate) by: StepId,
+    killed: Vec<LineId>,
+    /// Their ids follow each other.
+    born: Range<u32>,
+}
+
+impl Replacement {
+    /// The lines that went and those that came.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = LineId> {
+        self.killed.iter().copied().chain(self.born.clone().map(LineId))
+    }
 }
 
 impl Weave {
     /// Begins with the lines of a text.
     pub(crate) fn new(base: &Text) -> Self {
         let (lines, order, texts) = (Vec::new(), Vec::new(), String::new());
-        let mut weave = Self { lines, order, texts, revivals: FxHashMap::default() };
+        let (revivals, hunks) = (FxHashMap::default(), Vec::new());
+        let mut weave = Self { lines, order, texts, revivals, hunks };
         weave.reserve(base.len(), base.lines().map(str::len).sum());
         weave.order = base.lines().map(|line| weave.add(line, BASE)).collect();
         weave
@@ -271,6 +290,11 @@ impl Weave {
     /// Returns all lines with the steps that brought them, oldest first.
     pub(crate) fn by_age(&self) -> impl Iterator<Item = (StepId, &str)> {
         self.lines.iter().enumerate().map(|(at, line)| (line.born, self.text_at(at)))
+    }
+
+    /// Returns the hunks that have put lines in place of others.
+    pub(crate) fn replacements(&self) -> &[Replacement] {
+        &self.hunks
     }
 
     /// Returns all lines in their order.
@@ -368,7 +392,12 @@ impl Weave {
                 at += 1;
             }
             let region = &old_order[from..at];
+            let (killed, born) = (transition.killed.len() - hunk.removed, transition.born.end);
             self.weave_in(step, hunk, (region, &gap, last_removed), &mut order, &mut transition);
+            let (killed, born) = (&transition.killed[killed..], born..transition.born.end);
+            if !killed.is_empty() && !born.is_empty() {
+                self.hunks.push(Replacement { by: step, killed: killed.to_vec(), born });
+            }
         }
         order.extend_from_slice(&old_order[at..]);
         self.order = order;

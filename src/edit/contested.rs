@@ -1,0 +1,143 @@
+//! Where a rejection changes nothing: others stand on the lines that were chosen, so that what came of it would be a text that
+//! nobody has written.
+
+use rustc_hash::FxHashSet;
+
+use super::decision::{Choice, Cluster, Fate};
+use super::record::weave::{Life, LineId, Replacement};
+use super::record::{Record, StepId};
+
+impl<O> Record<O> {
+    /// Takes the places out of `go` that have lines of the same hunks as places that stay: one that was put back since may lie
+    /// between what a step has taken away and what it has put there instead.
+    pub(super) fn held(
+        &self,
+        stay: &[Cluster],
+        go: &mut Vec<Cluster>,
+        choice: &Choice,
+    ) -> Vec<Cluster> {
+        if stay.is_empty() || go.is_empty() {
+            return Vec::new();
+        }
+        let lines = |all: &[Cluster]| {
+            self.weave.marked(all.iter().flat_map(|cluster| cluster.lines.iter().copied()))
+        };
+        let (mut staying, steps) = (lines(stay), choice.steps());
+        let mut held = Vec::new();
+        loop {
+            let hunks = self.weave.replacements().iter().filter(|hunk| steps.contains(&hunk.by));
+            let hunks = hunks.filter(|hunk| hunk.lines().any(|id| staying.contains(id)));
+            let of_those = self.weave.marked(hunks.flat_map(Replacement::lines));
+            let is_held = |cluster: &Cluster| cluster.lines.iter().any(|id| of_those.contains(*id));
+            let (more, rest): (Vec<_>, Vec<_>) = std::mem::take(go).into_iter().partition(is_held);
+            *go = rest;
+            if more.is_empty() {
+                return held;
+            }
+            held.extend(more);
+            staying = lines(&held);
+        }
+    }
+
+    /// Whether somebody else has changed what was chosen.
+    pub(super) fn is_contested(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        self.is_replaced(cluster, choice)
+            || self.is_surrounded(cluster, choice)
+            || self.leaves_nothing(cluster, choice)
+    }
+
+    /// Whether a line would go that was put back in place of another, which has gone since: neither would be left.
+    fn leaves_nothing(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        cluster.lines.iter().any(|&id| {
+            let revived = self.weave.revivals(id).last().and_then(|revival| revival.back);
+            let (Some(back), true) = (revived, self.weave.line(id).is_alive()) else {
+                return false;
+            };
+            let Some(Fate::Had(Life { dead: Some(taker), .. })) = self.fate(id, choice) else {
+                return false;
+            };
+            let in_its_place =
+                || cluster.lines.iter().filter(|it| self.weave.line(**it).born == taker);
+            let is_left = |id: &LineId| match self.fate(*id, choice) {
+                Some(fate) => fate.is_alive(),
+                None => self.weave.line(*id).is_alive(),
+            };
+            let has_gone = |id: &LineId| self.weave.line(*id).dead.is_some_and(|by| by > back);
+            in_its_place().any(has_gone) && !in_its_place().any(is_left)
+        })
+    }
+
+    /// Whether somebody else has put lines in place of chosen ones; or another agent has taken them away, and what they had
+    /// replaced would come back.
+    fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        let is_brought =
+            |id: &LineId| self.bringers_of(*id).any(|by| choice.changes.contains(&(*id, by)));
+        let chosen = cluster.lines.iter().filter(|id| is_brought(id));
+        let by = chosen.flat_map(|id| self.others(*id, choice)).collect();
+        let by = self.with_heirs(cluster, choice, by);
+        let is_agents = by.iter().any(|by| self.origin(*by).is_some());
+        let comes_back = || cluster.lines.iter().any(|id| self.comes_back(*id, choice));
+        is_agents && comes_back() || self.are_there(cluster, choice, &by)
+    }
+
+    /// Whether somebody else has replaced lines before and after one that would come back, and all between them: nobody knows
+    /// where in the new lines it belongs.
+    fn is_surrounded(&self, cluster: &Cluster, choice: &Choice) -> bool {
+        let mut is_back = cluster.lines.iter().map(|id| self.comes_back(*id, choice));
+        let first = is_back.clone().position(|is_back| is_back);
+        let (Some(first), Some(last)) = (first, is_back.rposition(|is_back| is_back)) else {
+            return false;
+        };
+        let takers = |ids: &[LineId]| -> FxHashSet<StepId> {
+            ids.iter().flat_map(|id| self.others(*id, choice)).collect()
+        };
+        let (before, after) = (takers(&cluster.lines[..last]), takers(&cluster.lines[first + 1..]));
+        let both: FxHashSet<StepId> = before.intersection(&after).copied().collect();
+        let is_of_both = |id: &LineId| both.contains(&self.weave.line(*id).born);
+        if !cluster.lines.iter().any(is_of_both) {
+            return false;
+        }
+        let by = self.with_heirs(cluster, choice, both);
+        // What an agent has taken away comes back once that is rejected, too.
+        let is_agents = |id: &LineId| {
+            let is_of_those = by.contains(&self.weave.line(*id).born);
+            is_of_those && self.others(*id, choice).any(|by| self.origin(by).is_some())
+        };
+        self.are_there(cluster, choice, &by) || cluster.lines.iter().any(is_agents)
+    }
+
+    /// The steps that were not chosen and took a line away.
+    fn others(&self, id: LineId, choice: &Choice) -> impl Iterator<Item = StepId> {
+        self.weave.takers(id).filter(move |by| !choice.changes.contains(&(id, *by)))
+    }
+
+    /// Whether a line is in the text again when a choice is rejected.
+    fn comes_back(&self, id: LineId, choice: &Choice) -> bool {
+        !self.weave.line(id).is_alive() && self.fate(id, choice).is_some_and(|fate| fate.is_alive())
+    }
+
+    /// Returns steps with those that have taken their lines away, and so on.
+    fn with_heirs(
+        &self,
+        cluster: &Cluster,
+        choice: &Choice,
+        mut steps: FxHashSet<StepId>,
+    ) -> FxHashSet<StepId> {
+        let mut known = 0;
+        while known < steps.len() {
+            known = steps.len();
+            let is_of_those = |id: &&LineId| steps.contains(&self.weave.line(**id).born);
+            let lines = cluster.lines.iter().filter(is_of_those);
+            let more: Vec<StepId> = lines.flat_map(|id| self.others(*id, choice)).collect();
+            steps.extend(more);
+        }
+        steps
+    }
+
+    /// Whether lines that steps have brought into a place are there.
+    fn are_there(&self, cluster: &Cluster, choice: &Choice, steps: &FxHashSet<StepId>) -> bool {
+        cluster.lines.iter().any(|id| {
+            steps.contains(&self.weave.line(*id).born) && self.others(*id, choice).next().is_none()
+        })
+    }
+}
