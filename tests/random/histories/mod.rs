@@ -374,7 +374,11 @@ impl History {
             check(&change, (&was, &now), &told)
         };
         if !is_redo {
-            let checked = check(self.turns.get(&turn).ok_or("it is of no turn")?);
+            let of_turn = self.turns.get(&turn).ok_or("it is of no turn")?;
+            let checked = check(of_turn);
+            // What was changed by another name is not of the undo.
+            let is_of_turn = |path: &Path| of_turn.0.get(path) != of_turn.1.get(path);
+            let now = now.but_other_names(&was, is_of_turn);
             self.undone.entry(turn).or_default().push((was, now));
             return checked;
         }

@@ -73,6 +73,18 @@ impl Tree {
         all.chain(new).filter(|path| self.get(path) != other.get(path))
     }
 
+    /// The same, but with files as they were in another tree if they had several names and a condition does not hold.
+    pub(crate) fn but_other_names(mut self, was: &Self, holds: impl Fn(&Path) -> bool) -> Self {
+        let mut names: HashMap<u64, usize> = HashMap::new();
+        was.inodes.values().for_each(|inode| *names.entry(*inode).or_default() += 1);
+        let is_one = |inode: &u64| names.get(inode).is_some_and(|names| *names > 1);
+        let linked = was.inodes.iter().filter(|(_, inode)| is_one(inode)).map(|(path, _)| path);
+        for path in linked.filter(|path| !holds(path)) {
+            self.nodes.extend(was.get(path).map(|node| (path.clone(), node.clone())));
+        }
+        self
+    }
+
     /// The words of all texts.
     pub(crate) fn words(&self) -> HashSet<String> {
         self.nodes.values().flat_map(|node| words(Some(node))).collect()
