@@ -124,7 +124,10 @@ impl Covered {
     /// Scans the root and returns it as it is now.
     fn scan(&mut self) -> Result<Manifest, CheckpointError> {
         let since = Instant::now();
-        let begun: Vec<Manifest> = self.running.values().map(|it| it.before.clone()).collect();
+        // What turns have found covered stays covered, also those that were cut off.
+        let cut_off = self.begun.iter().map(|begun| begun.before.clone());
+        let running = self.running.values().map(|running| running.before.clone());
+        let begun: Vec<Manifest> = running.chain(cut_off).collect();
         let scan = Scan {
             root: &self.root,
             own: &self.store,

@@ -23,12 +23,16 @@ fn a_turn_that_is_killed_is_logged_at_the_next_start() {
         let world = World::new("cut-off");
         world.write("one", "before");
         world.write("two", "before");
+        world.write("log/x", "before");
         let before = world.tree();
         let mut covered = world.covered();
         begin(&mut covered);
         world.write("one", "after");
         fs::remove_file(world.at("two")).unwrap();
         world.write("new/file", "after");
+        // What the turn hides was covered when it began.
+        world.write(".gitignore", "log\n");
+        fs::remove_file(world.at("log/x")).unwrap();
         if looks {
             // What changed a moment before the look may have changed again after it.
             let settled = Instant::now() + Duration::from_millis(50);
@@ -44,7 +48,8 @@ fn a_turn_that_is_killed_is_logged_at_the_next_start() {
         let turns = covered.turns();
         assert_eq!(turns.len(), 1);
         let turn = covered.turn(turns[0].id).unwrap();
-        assert_eq!(paths(&turn.changes), ["new", "new/file", "one", "two"]);
+        let wanted = [".gitignore", "log/x", "new", "new/file", "one", "two"];
+        assert_eq!(paths(&turn.changes), wanted);
         for change in turn.changes.iter().filter(|change| change.path.to_string() != "new") {
             // What came after the last look may be anybody's.
             assert_eq!(change.shared, !looks, "{}", change.path);
