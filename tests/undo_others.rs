@@ -301,3 +301,61 @@ fn what_is_ignored_since_a_turn_is_undone() {
     fs::remove_file(chat.path(".gitignore")).unwrap();
     assert_eq!(crate::undo::tree(chat.nvim.cwd()), before);
 }
+
+/// Holds (Review): A command over forty files, of which one is open and one has unsaved changes, is undone whole, whenever its end is noticed.
+#[test]
+fn a_command_over_many_files_is_undone_whole() {
+    for _ in 0..3 {
+        let mut builder = in_project_builder();
+        for number in 0..40 {
+            builder = builder.file(&format!("many/{number:02}.txt"), "one\ntwo\nthree\n");
+        }
+        let mut chat = builder.start();
+        let names = ["many/07.txt", "many/23.txt"];
+        chat.nvim.command("wincmd t | edit many/07.txt | split many/23.txt");
+        chat.nvim.command("call setline(3, 'mine')");
+        let before = crate::undo::tree(chat.nvim.cwd());
+        turn_with_command(&mut chat, |root| {
+            let mut sed = Command::new("sh");
+            sed.args(["-c", "sed -i s/two/TWO/ many/*"]).current_dir(root);
+            assert!(sed.status().unwrap().success());
+        });
+        answer(
+            &mut chat,
+            "RatUndo",
+            "Undo \"change it all\"? 40 files",
+            "Undid the turn in 40 files",
+        );
+        let lines = names.map(|name| {
+            let path = chat.path(name);
+            chat.nvim.buffer_lines(path.to_str().unwrap()).join(" ")
+        });
+        assert_eq!(lines, ["one two three", "one two mine"]);
+        let mut now = crate::undo::tree(chat.nvim.cwd());
+        // What is not saved is not written.
+        now.insert(names[1].to_owned(), before[names[1]].clone());
+        assert_eq!(now, before);
+    }
+}
+
+/// Holds (Review): A change that an agent makes again in an open file after it was undone is pending again, and no conflict.
+#[test]
+fn what_is_made_again_after_an_undo_is_no_conflict() {
+    let mut chat = in_project();
+    chat.nvim.command("wincmd t | edit open.txt");
+    for undo in ["RatUndo", "RatReject turn", "RatUndo"] {
+        turn_with_command(&mut chat, |root| {
+            fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
+        });
+        crate::undo::poll_open(&mut chat, "TWO");
+        chat.nvim.command("messages clear");
+        if undo == "RatUndo" {
+            answer(&mut chat, undo, "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+        } else {
+            chat.nvim.command(undo);
+        }
+        crate::undo::poll_open(&mut chat, "two");
+        assert_eq!(chat.nvim.eval("require('rat.document.conflict').count()"), json!(0));
+        assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
+    }
+}

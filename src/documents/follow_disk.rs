@@ -379,6 +379,18 @@ impl Document {
         Ok(())
     }
 
+    /// Follows what the user has brought back of a session's doing, of which the session does not know.
+    pub(super) async fn follow_redone(&mut self, by: &Author) -> Result<(), DocumentError> {
+        let view = self.views.get(&by.session).cloned();
+        let acknowledged = self.acknowledged.remove(&by.session);
+        let followed = self.disk_changed(by).await;
+        self.views.remove(&by.session);
+        self.views.extend(view.map(|view| (by.session.clone(), view)));
+        self.acknowledged.remove(&by.session);
+        self.acknowledged.extend(acknowledged.map(|known| (by.session.clone(), known)));
+        followed.map(drop)
+    }
+
     /// Describes a change the agent has made on disk.
     fn disk_change(
         &self,

@@ -303,6 +303,7 @@ impl Document {
         undone: Option<&Author>,
     ) -> Result<(), DocumentError> {
         if let Some((undone, record)) = undone.zip(self.record.clone()) {
+            let before = Some(record.current().clone());
             // Otherwise it would be guessed from the texts whose lines came and went.
             let scope = ChangeScope { has_kept: true, ..turn_of(undone) };
             let rejection = run_blocking(move || {
@@ -312,6 +313,7 @@ impl Document {
             let (rejection, file) = (rejection.await?, self.read_file(None).await?);
             let after = file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text));
             self.record_rejection(rejection, after).await?;
+            self.views_follow(before, std::slice::from_ref(&undone.session)).await?;
         }
         if let Some(by) = by {
             self.follow_redone(by).await?;
@@ -335,18 +337,6 @@ impl Document {
             self.baseline = Some(file);
         }
         Ok(())
-    }
-
-    /// Follows what the user has brought back of a session's doing, of which the session does not know.
-    async fn follow_redone(&mut self, by: &Author) -> Result<(), DocumentError> {
-        let view = self.views.get(&by.session).cloned();
-        let acknowledged = self.acknowledged.remove(&by.session);
-        let followed = self.disk_changed(by).await;
-        self.views.remove(&by.session);
-        self.views.extend(view.map(|view| (by.session.clone(), view)));
-        self.acknowledged.remove(&by.session);
-        self.acknowledged.extend(acknowledged.map(|known| (by.session.clone(), known)));
-        followed.map(drop)
     }
 
     /// Whether the file is loaded, and whether its buffer has unsaved changes.

@@ -111,7 +111,9 @@ fn check_path(
     let is_around_as_left =
         was.differing(left).all(|other| !other.starts_with(path) && !path.starts_with(other));
     let is_after_covered = is_covered(after) || matches!(after, Some(Node::Other(_)));
-    let is_uncertain = !is_certain && why.is_some_and(|why| why.contains("you may have done it"));
+    let reasons = ["you may have done it", "a folder with something else in it"];
+    let is_reason = |why: &str| reasons.iter().any(|reason| why.contains(reason));
+    let is_uncertain = !is_certain && why.is_some_and(is_reason);
     if is_uncertain {
         return Ok(());
     }
