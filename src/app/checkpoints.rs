@@ -299,8 +299,11 @@ impl Turns {
             _ => None,
         };
         if !are_files || before.is_some() != change.before.is_some() {
-            // A document may know what the checkpoint does not keep.
-            if are_files && let Err(error) = self.documents.disk_changed(path, by).await {
+            // A document may know what the checkpoint does not keep, and knows nothing of what was there but was no file.
+            let is_file = change.after.as_ref().is_some_and(|after| after.kind == Kind::File);
+            if (are_files || is_file)
+                && let Err(error) = self.documents.disk_changed(path, by).await
+            {
                 tracing::debug!(path = %path.display(), %error, "a change is only in the checkpoint");
             }
             self.changed.changed(root, change, false, &author);

@@ -1,13 +1,24 @@
 //! Where a rejection changes nothing: others stand on the lines that were chosen, so that what came of it would be a text that
 //! nobody has written.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::decision::{Choice, Cluster, Fate};
 use super::record::weave::{Life, LineId, Replacement};
 use super::record::{Record, StepId};
 
+/// The hunks that have taken a line away, of those that have put others there.
+pub(super) type KilledIn = FxHashMap<LineId, Vec<usize>>;
+
 impl<O> Record<O> {
+    pub(super) fn killed_in(&self) -> KilledIn {
+        let mut killed_in = KilledIn::default();
+        for (number, hunk) in self.weave.replacements().iter().enumerate() {
+            hunk.killed().for_each(|id| killed_in.entry(id).or_default().push(number));
+        }
+        killed_in
+    }
+
     /// Takes the places out of `go` that have lines of the same hunks as places that stay: one that was put back since may lie
     /// between what a step has taken away and what it has put there instead.
     pub(super) fn held(
@@ -40,9 +51,14 @@ impl<O> Record<O> {
     }
 
     /// Whether somebody else has changed what was chosen.
-    pub(super) fn is_contested(&self, cluster: &Cluster, choice: &Choice) -> bool {
+    pub(super) fn is_contested(
+        &self,
+        cluster: &Cluster,
+        choice: &Choice,
+        killed_in: &KilledIn,
+    ) -> bool {
         self.is_replaced(cluster, choice)
-            || self.is_surrounded(cluster, choice)
+            || self.is_surrounded(cluster, choice, killed_in)
             || self.leaves_nothing(cluster, choice)
     }
 
@@ -80,30 +96,35 @@ impl<O> Record<O> {
         is_agents && comes_back() || self.are_there(cluster, choice, &by)
     }
 
-    /// Whether somebody else has replaced lines before and after one that would come back, and all between them: nobody knows
-    /// where in the new lines it belongs.
-    fn is_surrounded(&self, cluster: &Cluster, choice: &Choice) -> bool {
-        let mut is_back = cluster.lines.iter().map(|id| self.comes_back(*id, choice));
-        let first = is_back.clone().position(|is_back| is_back);
-        let (Some(first), Some(last)) = (first, is_back.rposition(|is_back| is_back)) else {
-            return false;
-        };
-        let takers = |ids: &[LineId]| -> FxHashSet<StepId> {
-            ids.iter().flat_map(|id| self.others(*id, choice)).collect()
-        };
-        let (before, after) = (takers(&cluster.lines[..last]), takers(&cluster.lines[first + 1..]));
-        let both: FxHashSet<StepId> = before.intersection(&after).copied().collect();
-        let is_of_both = |id: &LineId| both.contains(&self.weave.line(*id).born);
-        if !cluster.lines.iter().any(is_of_both) {
+    /// Whether a hunk of somebody else has replaced lines before and after one that would come back: nobody knows where in the
+    /// new lines it belongs.
+    fn is_surrounded(&self, cluster: &Cluster, choice: &Choice, killed_in: &KilledIn) -> bool {
+        let places = 0..cluster.lines.len();
+        let back: Vec<usize> =
+            places.filter(|at| self.comes_back(cluster.lines[*at], choice)).collect();
+        if back.is_empty() {
             return false;
         }
-        let by = self.with_heirs(cluster, choice, both);
+        let all = self.weave.replacements();
+        let mut ranges: FxHashMap<usize, (usize, usize)> = FxHashMap::default();
+        for (at, id) in cluster.lines.iter().enumerate() {
+            let hunks = killed_in.get(id).into_iter().flatten();
+            for hunk in hunks.filter(|hunk| self.others(*id, choice).any(|by| by == all[**hunk].by))
+            {
+                ranges.entry(*hunk).or_insert((at, at)).1 = at;
+            }
+        }
+        let is_between =
+            |(first, last): &(usize, usize)| back.iter().any(|at| first < at && at < last);
+        let around = ranges.iter().filter(|(_, range)| is_between(range));
+        let born: FxHashSet<LineId> = around.flat_map(|(hunk, _)| all[*hunk].born()).collect();
+        let of_hunks = || cluster.lines.iter().filter(|id| born.contains(id));
+        let by = of_hunks().flat_map(|id| self.others(*id, choice)).collect();
+        let by = self.with_heirs(cluster, choice, by);
         // What an agent has taken away comes back once that is rejected, too.
-        let is_agents = |id: &LineId| {
-            let is_of_those = by.contains(&self.weave.line(*id).born);
-            is_of_those && self.others(*id, choice).any(|by| self.origin(by).is_some())
-        };
-        self.are_there(cluster, choice, &by) || cluster.lines.iter().any(is_agents)
+        by.iter().any(|by| self.origin(*by).is_some())
+            || of_hunks().any(|id| self.others(*id, choice).next().is_none())
+            || self.are_there(cluster, choice, &by)
     }
 
     /// The steps that were not chosen and took a line away.

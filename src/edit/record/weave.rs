@@ -191,9 +191,17 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
+    pub(crate) fn killed(&self) -> impl Iterator<Item = LineId> {
+        self.killed.iter().copied()
+    }
+
+    pub(crate) fn born(&self) -> impl Iterator<Item = LineId> + use<> {
+        self.born.clone().map(LineId)
+    }
+
     /// The lines that went and those that came.
     pub(crate) fn lines(&self) -> impl Iterator<Item = LineId> {
-        self.killed.iter().copied().chain(self.born.clone().map(LineId))
+        self.killed().chain(self.born())
     }
 }
 

@@ -10,7 +10,7 @@ use super::*;
 const PLACES: usize = 6;
 const TURNS: [&str; 8] = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"];
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Act {
     /// The next turn.
     Turn(Vec<Op>),
@@ -18,11 +18,31 @@ enum Act {
     Undo(prop::sample::Index),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum Op {
     Nothing,
     Replace,
     Delete,
+}
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => ".",
+            Self::Replace => "+",
+            Self::Delete => "-",
+        })
+    }
+}
+
+impl std::fmt::Debug for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Turn(ops) => write!(f, "turn {ops:?}"),
+            Self::User(ops) => write!(f, "user {ops:?}"),
+            Self::Undo(index) => write!(f, "undo {}/1000", index.index(1000)),
+        }
+    }
 }
 
 /// What somebody has made of a place; `None` is the user.
@@ -48,6 +68,8 @@ struct Places {
     made: Vec<Vec<Made>>,
     turns: usize,
     undone: HashSet<usize>,
+    /// The turn that was the last to change anything.
+    last: Option<usize>,
     count: usize,
 }
 
@@ -57,7 +79,7 @@ impl Places {
         let made = lines.iter().map(|line| vec![Made { by: None, line: Some(line.clone()) }]);
         let made = made.collect();
         let world = World::new(&(lines.join("\n") + "\n"));
-        Self { world, made, turns: 0, undone: HashSet::new(), count: 0 }
+        Self { world, made, turns: 0, undone: HashSet::new(), last: None, count: 0 }
     }
 
     fn now(&self, place: usize) -> &Made {
@@ -76,6 +98,7 @@ impl Places {
                 Op::Delete => None,
             };
             self.made[place].push(Made { by, line });
+            self.last = by;
         }
         let lines: Vec<&str> =
             (0..PLACES).filter_map(|place| self.now(place).line.as_deref()).collect();
@@ -120,6 +143,8 @@ impl Places {
         let lines: Vec<String> = self.world.now().lines().map(str::to_owned).collect();
         let mut lines = lines.iter().peekable();
         let is_said = !rejection.conflicts.is_empty();
+        let is_last = self.last.take() == Some(turn);
+        assert!(!is_last || !is_said, "nobody has changed anything since");
         for place in 0..PLACES {
             let prefix = format!("{place}:");
             let line = lines.next_if(|line| line.starts_with(&prefix)).cloned();
@@ -175,4 +200,14 @@ fn the_first_of_three_turns_on_one_line_stays() {
     assert_eq!(world.now().content(), "one\nTURN1\nthree\n");
     assert_eq!(world.reject(&world.choose("a")), []);
     assert_eq!(world.now().content(), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_line_that_the_user_has_changed_before_holds_no_turn_back() {
+    let mut world = World::new("one\ntwo\nthree\n");
+    world.agent("a", "ONE\nTWO\nTHREE\n");
+    world.user("ONE\nmine\nTHREE\n");
+    world.agent("b", "all\n");
+    assert_eq!(world.reject(&world.choose("b")), []);
+    assert_eq!(world.now().content(), "ONE\nmine\nTHREE\n");
 }
