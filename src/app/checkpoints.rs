@@ -360,8 +360,8 @@ impl Turns {
                     Touched::No | Touched::Unknown => (tool_call.clone(), tool_call.is_some()),
                 };
                 let (is_agents, is_shared) = (touched != Touched::No, !is_certain && !is_coarse);
-                if is_agents && let Some(correction) = self.correction(&start, &below, &by).await {
-                    corrections.push(correction);
+                if is_agents && !is_of_kind {
+                    corrections.extend(self.correction(&start, &below, &by).await);
                 }
                 known.insert(below, Attribution { is_agents, is_shared, tool_call });
             }

@@ -57,7 +57,7 @@ impl<O> Record<O> {
         choice: &Choice,
         killed_in: &KilledIn,
     ) -> bool {
-        self.is_replaced(cluster, choice)
+        self.is_replaced(cluster, choice, killed_in)
             || self.is_surrounded(cluster, choice, killed_in)
             || self.leaves_nothing(cluster, choice)
     }
@@ -85,15 +85,13 @@ impl<O> Record<O> {
 
     /// Whether somebody else has put lines in place of chosen ones; or another agent has taken them away, and what they had
     /// replaced would come back.
-    fn is_replaced(&self, cluster: &Cluster, choice: &Choice) -> bool {
+    fn is_replaced(&self, cluster: &Cluster, choice: &Choice, killed_in: &KilledIn) -> bool {
         let is_brought =
             |id: &LineId| self.bringers_of(*id).any(|by| choice.changes.contains(&(*id, by)));
-        let chosen = cluster.lines.iter().filter(|id| is_brought(id));
-        let by = chosen.flat_map(|id| self.others(*id, choice)).collect();
-        let by = self.with_heirs(cluster, choice, by);
-        let is_agents = by.iter().any(|by| self.origin(*by).is_some());
+        let chosen = cluster.lines.iter().filter(|id| is_brought(id)).copied();
+        let fate = self.heirs(chosen, choice, killed_in);
         let comes_back = || cluster.lines.iter().any(|id| self.comes_back(*id, choice));
-        is_agents && comes_back() || self.are_there(cluster, choice, &by)
+        fate.are_there || fate.is_by_agents && comes_back()
     }
 
     /// Whether a hunk of somebody else has replaced lines before and after one that would come back: nobody knows where in the
@@ -117,14 +115,18 @@ impl<O> Record<O> {
         let is_between =
             |(first, last): &(usize, usize)| back.iter().any(|at| first < at && at < last);
         let around = ranges.iter().filter(|(_, range)| is_between(range));
-        let born: FxHashSet<LineId> = around.flat_map(|(hunk, _)| all[*hunk].born()).collect();
-        let of_hunks = || cluster.lines.iter().filter(|id| born.contains(id));
-        let by = of_hunks().flat_map(|id| self.others(*id, choice)).collect();
-        let by = self.with_heirs(cluster, choice, by);
+        let born: Vec<LineId> = around.flat_map(|(hunk, _)| all[*hunk].born()).collect();
+        let is_there =
+            |id: &LineId| self.is_known(*id) && self.others(*id, choice).next().is_none();
+        let is_any_there = born.iter().any(is_there);
         // What an agent has taken away comes back once that is rejected, too.
-        by.iter().any(|by| self.origin(*by).is_some())
-            || of_hunks().any(|id| self.others(*id, choice).next().is_none())
-            || self.are_there(cluster, choice, &by)
+        let fate = self.heirs(born.into_iter(), choice, killed_in);
+        is_any_there || fate.are_there || fate.is_by_agents
+    }
+
+    /// Whether a line counts in the present state.
+    fn is_known(&self, id: LineId) -> bool {
+        self.weave.line(id).exists
     }
 
     /// The steps that were not chosen and took a line away.
@@ -137,28 +139,37 @@ impl<O> Record<O> {
         !self.weave.line(id).is_alive() && self.fate(id, choice).is_some_and(|fate| fate.is_alive())
     }
 
-    /// Returns steps with those that have taken their lines away, and so on.
-    fn with_heirs(
+    /// Finds out what others have put in place of lines, in place of that, and so on.
+    fn heirs(
         &self,
-        cluster: &Cluster,
+        lines: impl Iterator<Item = LineId>,
         choice: &Choice,
-        mut steps: FxHashSet<StepId>,
-    ) -> FxHashSet<StepId> {
-        let mut known = 0;
-        while known < steps.len() {
-            known = steps.len();
-            let is_of_those = |id: &&LineId| steps.contains(&self.weave.line(**id).born);
-            let lines = cluster.lines.iter().filter(is_of_those);
-            let more: Vec<StepId> = lines.flat_map(|id| self.others(*id, choice)).collect();
-            steps.extend(more);
+        killed_in: &KilledIn,
+    ) -> Heirs {
+        let all = self.weave.replacements();
+        let (mut heirs, mut seen) = (Heirs::default(), FxHashSet::default());
+        let mut open: Vec<LineId> = lines.filter(|id| self.is_known(*id)).collect();
+        while let Some(id) = open.pop() {
+            for by in self.others(id, choice) {
+                heirs.is_by_agents |= self.origin(by).is_some();
+                let hunks = killed_in.get(&id).into_iter().flatten().map(|hunk| &all[*hunk]);
+                for heir in hunks.filter(|hunk| hunk.by == by).flat_map(Replacement::born) {
+                    if self.is_known(heir) && seen.insert(heir) {
+                        heirs.are_there |= self.others(heir, choice).next().is_none();
+                        open.push(heir);
+                    }
+                }
+            }
         }
-        steps
+        heirs
     }
+}
 
-    /// Whether lines that steps have brought into a place are there.
-    fn are_there(&self, cluster: &Cluster, choice: &Choice, steps: &FxHashSet<StepId>) -> bool {
-        cluster.lines.iter().any(|id| {
-            steps.contains(&self.weave.line(*id).born) && self.others(*id, choice).next().is_none()
-        })
-    }
+/// What became of lines.
+#[derive(Debug, Default)]
+struct Heirs {
+    /// Others are there in their place.
+    are_there: bool,
+    /// An agent has taken one of them away.
+    is_by_agents: bool,
 }

@@ -88,7 +88,7 @@ impl Scan<'_> {
         let covered: u64 = old.entries().filter(|it| it.content.is_some()).map(|it| it.size).sum();
         let room = AtomicU64::new(self.limits.total.saturating_sub(covered));
         let Self { root, own, limits, files, memory, pack, begun, .. } = *self;
-        let walk = Walk { root, device, own, limits, files, begun };
+        let walk = Walk { root, device, own, limits, files, memory, begun };
         let reader = ReadFiles { limits, memory, pack, began: now(), room };
         let (numbers, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let first =

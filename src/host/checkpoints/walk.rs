@@ -4,6 +4,7 @@
 use super::entry::{Entry, Kind, Skipped};
 use super::limits::Limits;
 use super::manifest::{Entries, Manifest, find};
+use super::memory::Memory;
 use super::tree_path::TreePath;
 use crate::host::ignored::{RuleFiles, Rules, Verdict};
 use std::ffi::OsStr;
@@ -23,6 +24,8 @@ pub(super) struct Walk<'a> {
     pub(super) own: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) files: &'a RuleFiles,
+    /// Has the contents of ignored files.
+    pub(super) memory: &'a Memory,
     /// What running turns began with: what they have covered is covered on, even if it becomes ignored.
     pub(super) begun: &'a [Manifest],
 }
@@ -140,6 +143,8 @@ impl Walk<'_> {
             old.has_same_stamps(&entry)
                 && !old.is_racy
                 && !matches!(old.skipped, Some(Skipped::Ignored | Skipped::Late))
+                // What is ignored no longer is kept on disk.
+                && (is_ignored || !old.content.is_some_and(|id| self.memory.has(&id)))
         };
         let is_small = !rules.are_only_tracked() && entry.size <= self.limits.ignored_file;
         if is_ignored && !is_small && !self.was_covered(path) {
