@@ -61,8 +61,8 @@ struct History {
     kept: Vec<TurnRef>,
     /// The turns within which the program was killed: their prompts are not known.
     killed: HashMap<TurnRef, u64>,
-    /// The turns before which not everything was looked at in time, as on a busy machine.
-    slow: HashSet<u64>,
+    /// The turns of which not everything was seen as it came: the machine was busy, or patterns hid it for a while.
+    unclear: HashSet<u64>,
     /// What the user has written between such a kill and the next program.
     after_kills: HashSet<String>,
 }
@@ -116,7 +116,7 @@ impl History {
             undone: HashMap::new(),
             kept: Vec::new(),
             killed: HashMap::new(),
-            slow: HashSet::new(),
+            unclear: HashSet::new(),
             after_kills: HashSet::new(),
         }
     }
@@ -195,6 +195,11 @@ impl History {
         let word = format!("{who}-{:05}", self.made);
         let (root, outside) = (self.root(), self.outside());
         let did = edit(&root, &outside, &mut self.dice, &word);
+        if let Some((turn, _)) = &self.running
+            && did.starts_with("ignores")
+        {
+            self.unclear.insert(*turn);
+        }
         self.trail.note(format!("{who}: {did} ({word})"));
         word
     }
@@ -230,7 +235,7 @@ impl History {
             |event: Event| matches!(event, Event::PromptContextCollected { .. }).then_some(());
         self.event(is_it).await;
         if began.elapsed() > Duration::from_secs(1) {
-            self.slow.insert(turn);
+            self.unclear.insert(turn);
         }
     }
 
@@ -356,7 +361,7 @@ impl History {
             self.carries_out(plan).await?
         };
         let now = self.tree();
-        let is_certain = killed.is_none() && !self.slow.contains(&turn) || force || is_redo;
+        let is_certain = killed.is_none() && !self.unclear.contains(&turn) || force || is_redo;
         if killed.is_some() && !is_certain {
             // Whoever has written it: it was written after the last look.
             let [had, has] = [&was, &now].map(Tree::words);
