@@ -1,7 +1,13 @@
 //! `:RatSearch` with sessions that agents have had.
 
 use crate::support::Chat;
+use rat_nvim::host::store::Store;
+use rat_nvim::secrets::Secrets;
+use rat_nvim::session::entry::{Entry, Message};
+use rat_nvim::session::saved::SavedSession;
+use rat_nvim::session::update::Role;
 use serde_json::json;
+use std::path::PathBuf;
 
 /// Holds (Searching): A session of another folder is found after a restart, and opened there.
 #[test]
@@ -43,4 +49,60 @@ fn what_is_being_said_is_found() {
     });
     chat.nvim.command("RatSearch Bassoon");
     chat.nvim.poll_screen("No session has all these words.");
+}
+
+fn said(text: &str) -> Entry {
+    let (text, attachments) = (text.to_owned(), Vec::new());
+    Entry::Message(Message { role: Role::User, id: None, text, attachments, said_anew: 0 })
+}
+
+/// Fills a store with closed sessions. Only the first one has a xylophone.
+async fn fill(store: &Store, cwd: &PathBuf, sessions: usize) {
+    for number in 0..sessions {
+        let session = SavedSession {
+            agent: "fake".into(),
+            id: format!("session{number}").into(),
+            cwd: cwd.clone(),
+            title: Some(format!("title {number}")),
+            used_at: 0,
+            in_place: false,
+            open: false,
+        };
+        let words = if number == 0 { "where is the xylophone?" } else { "hello" };
+        let key = session.key();
+        let _ = store.save(session, false, vec![(0, said(words))]).await;
+        store.release(key);
+    }
+    // It is answered after everything is saved.
+    store.list(cwd.clone()).await;
+}
+
+/// Holds (Searching): A session is found and opened however many there have been since.
+#[test]
+fn a_session_before_hundreds_of_others_is_found_and_resumed() {
+    let (mut nvim, mut agent) = Chat::builder().configure();
+    let root = nvim.lua("return require('rat.util.private_file').root()", json!([]));
+    let cwd = nvim.lua("return vim.uv.fs_realpath(vim.fn.getcwd())", json!([]));
+    let [root, cwd] = [root, cwd].map(|path| PathBuf::from(path.as_str().unwrap()));
+    let store = Store::open(Some(root.clone()), Secrets::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(fill(&store, &cwd, 205));
+    drop(store);
+    nvim.command("RatSearch xylophone");
+    nvim.poll_screen("where is the xylophone?");
+    nvim.poll_screen("(1 of 205 sessions)");
+    nvim.input("<CR>");
+    agent.expect_start();
+    agent.initialize(json!({"agentCapabilities": {"loadSession": true}}));
+    let load = agent.expect_request("session/load");
+    assert_eq!(load.params["sessionId"], json!("session0"));
+    agent.reply(&load, json!({}));
+    nvim.poll_state("ready");
+    nvim.poll_screen("where is the xylophone?");
+    nvim.command("RatSend and the vibraphone?");
+    let prompt = agent.expect_request("session/prompt");
+    agent.reply(&prompt, json!({"stopReason": "end_turn"}));
+    nvim.poll_state("ready");
+    nvim.command("RatSearch xylophone vibraphone");
+    nvim.poll_screen("(1 of 205 sessions)");
 }

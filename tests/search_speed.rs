@@ -108,6 +108,7 @@ async fn play() {
             cwd: format!("/project/{}", at / 100).into(),
             title: Some(format!("session {at}")),
             used_at: 0,
+            in_place: false,
             open: false,
         };
         let key = session.key();

@@ -74,6 +74,11 @@ impl Runner {
         self.files.documents()
     }
 
+    /// Sets how many sessions of a folder the store keeps; `None` for all.
+    pub fn limit_sessions(&self, sessions: Option<usize>) {
+        self.store.limit(sessions);
+    }
+
     /// Blocks until everything that was handed to the store is on disk, and removes the socket of the tools.
     pub fn flush(&self) {
         if let Some(tools) = &self.tools {

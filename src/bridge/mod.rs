@@ -300,7 +300,8 @@ impl Bridge {
                 let query = completion::Query { folder, typed };
                 completion::answer(&self.files, self.client.clone(), query);
             }
-            Ok(LuaMessage::Configure { log_level, provides: (reads, writes) }) => {
+            Ok(LuaMessage::Configure { log_level, keep_sessions, provides: (reads, writes) }) => {
+                self.runner.limit_sessions(keep_sessions);
                 self.providers.configure(Offered { reads, writes });
                 if let (Some(log), Some(level)) = (&self.log, log_level) {
                     log.set_level(&level);

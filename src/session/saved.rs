@@ -20,6 +20,9 @@ pub struct SavedSession {
     /// When it was last used, in seconds since 1970; set by the store.
     #[serde(default)]
     pub used_at: u64,
+    /// Whether it consists of changes in place only (`:RatEdit`), which are no conversation to go on with.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
     /// Whether some Neovim has it open; not saved.
     #[serde(skip)]
     pub open: bool,

@@ -11,6 +11,7 @@
 ---@field diagnostics? "off"|"note" Whether a prompt tells the agent which errors its last turn has brought into the files that it changed. `note`: at most 20 of them, as language servers and linters report them; a prompt may wait five seconds for that. `off`: nothing.
 ---@field directories? string[] Folders outside the working folder that agents may read and write without asking.
 ---@field resume? "last"|"never" What `:RatStart` does when no chat is open. `last`: resume the session you used last in this folder, if the agent can. `never`: start a new one.
+---@field keep_sessions? integer How many sessions of a folder to keep, with their transcripts: those used longest ago are deleted, but no open one. Unset: all are kept.
 ---@field unsaved? "note"|"embed"|"save"|"ask"|"ignore" What to do with unsaved changes when you send a prompt to an agent that reads files from disk. `note`: add a diff of them to the prompt (at most 16 KiB). `embed`: add the whole text. `save`: save the buffers first. `ask`: ask you. `ignore`: nothing. Unless this is `ignore`, a prompt also tells the agent what you or others changed in files it wrote, and what of its changes you accepted, rejected or undid.
 ---@field during_turn? "queue"|"interrupt" What sending a prompt does while the agent works. `queue`: it is sent when the turn ends. `interrupt`: the turn is cancelled for it.
 ---@field follow? boolean Whether a window shows the places where the agent works. It is never the one you are in: see `:RatFollow`, by which you choose it.

@@ -244,6 +244,13 @@ return {
         .. " this folder, if the agent can. `never`: start a new one.",
     },
     {
+      name = "keep_sessions",
+      type = "integer",
+      range = { 1 },
+      doc = "How many sessions of a folder to keep, with their transcripts: those used longest ago are deleted, but no"
+        .. " open one. Unset: all are kept.",
+    },
+    {
       name = "unsaved",
       type = "string",
       choices = { "note", "embed", "save", "ask", "ignore" },

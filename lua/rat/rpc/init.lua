@@ -218,6 +218,7 @@ local function send_options()
   local options = config.get()
   send("configure", {
     log_level = options.log_level,
+    keep_sessions = options.keep_sessions,
     reads_files = options.files.read_provider ~= nil,
     writes_files = options.files.write_provider ~= nil,
   })

@@ -5,6 +5,7 @@ use crate::core::messages::page::View;
 use crate::core::messages::policy::ChatPolicy;
 use crate::core::messages::review::EditedDiff;
 use crate::session::ids::ToolCallId;
+use crate::session::saved::StoreKey;
 use crate::session::update::{ConfigOption, Selection};
 use crate::trust::kept::KeptRule;
 use crate::trust::rule::Rule;
@@ -57,6 +58,11 @@ pub(in crate::core) struct SaveState {
     pub rewrite: bool,
     /// The last attempt failed, and the user has been told.
     pub failed: bool,
+    /// The user has asked for something else than a change in place.
+    pub is_conversation: bool,
+    /// The session that its agent no longer has, and whose whole transcript this one goes on with. It is deleted once this one
+    /// is saved.
+    pub continues: Option<StoreKey>,
 }
 
 /// What has to be redrawn, besides the changed entries of the transcript.

@@ -60,6 +60,8 @@ impl State {
         let problem = match result {
             SaveResult::Written => {
                 chat.saving.failed = false;
+                let continued = chat.saving.continues.take().filter(|old| old != session);
+                self.effects.extend(continued.map(|old| Effect::Store(StoreCommand::Forget(old))));
                 return;
             }
             SaveResult::Overgrown => {
@@ -179,6 +181,7 @@ impl Chat {
             cwd: self.cwd.clone(),
             title: self.session_title(),
             used_at: 0,
+            in_place: self.edit.is_some() && !self.saving.is_conversation,
             open: true,
         })
     }

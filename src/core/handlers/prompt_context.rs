@@ -109,6 +109,7 @@ impl State {
         chat.replay = Replay::None;
         chat.turns += 1;
         chat.access.edited.clear();
+        chat.saving.is_conversation |= prompt.in_place.is_none();
         let (number, unsaved) = (chat.turns, chat.access.policy.unsaved);
         let text = prompt.text.clone();
         self.enter_phase(id, Phase::Running(Box::new(Turn::new(number, prompt, entry))));

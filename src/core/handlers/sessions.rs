@@ -228,11 +228,11 @@ impl State {
         self.effects.extend(chat.key().map(Effect::Forget));
         if let Some(session) = chat.session.take() {
             let key = chat.store_key(session);
-            self.effects.push(Effect::Store(if is_unknown(error) {
-                StoreCommand::Forget(key)
-            } else {
-                StoreCommand::Release(key)
-            }));
+            // What was said stays, and goes on in the new session if all of it was read.
+            if is_unknown(error) && chat.transcript.opening().is_some() && !chat.saving.rewrite {
+                chat.saving.continues = Some(key.clone());
+            }
+            self.effects.push(Effect::Store(StoreCommand::Release(key)));
         }
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let title = format!(

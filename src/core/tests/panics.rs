@@ -113,6 +113,7 @@ fn a_session_that_another_neovim_claims_first_is_left_to_it() {
         cwd: "/project".into(),
         title: None,
         used_at: 1,
+        in_place: false,
         open: false,
     };
     world.handle(Event::LastSession(ChatId(1), Some(last)));

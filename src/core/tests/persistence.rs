@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::core::messages::agent::NOT_FOUND;
+use crate::core::messages::user::NewEdit;
 use crate::session::agent::Capability;
 use crate::session::entry::Entry;
+use crate::session::in_place::InPlace;
 use crate::session::saved::{SaveResult, SavedTranscript, StoreKey};
 use crate::session::transcript::Transcript;
 use std::collections::BTreeMap;
@@ -35,6 +37,20 @@ fn files(commands: &[StoreCommand]) -> Files {
         }
     }
     files
+}
+
+/// The sessions that were deleted.
+fn forgotten(world: &World) -> Vec<&str> {
+    let forgotten = world.stored.iter().filter_map(|command| match command {
+        StoreCommand::Forget(key) => Some(key.id.as_str()),
+        _ => None,
+    });
+    forgotten.collect()
+}
+
+fn saved(world: &mut World, session: &str, result: SaveResult) {
+    let key = StoreKey { cwd: "/project".into(), agent: "fake".into(), id: session.into() };
+    world.handle(Event::Saved(key, result));
 }
 
 /// Returns the chat's transcript as it has to be loaded again.
@@ -100,13 +116,66 @@ fn a_session_under_an_old_transcript_is_saved_with_it() {
     world.reply();
     turn(&mut world, "three");
     assert_eq!(files(&world.stored), HashMap::from([("s".into(), transcript(&world))]));
+    assert_eq!(forgotten(&world), Vec::<&str>::new(), "not before the new one is saved");
+    saved(&mut world, "s", SaveResult::Written);
+    assert_eq!(forgotten(&world), ["old"]);
     // The same within one Neovim.
     world.handle(Event::User(UserAction::Restart { chat: None, force: false }));
     initialize_with_resume(&mut world);
     world.reply_with_error(session_not_found());
     world.reply();
     turn(&mut world, "four");
+    saved(&mut world, "s2", SaveResult::Written);
+    saved(&mut world, "s2", SaveResult::Written);
+    assert_eq!(forgotten(&world), ["old", "s"]);
     assert_eq!(files(&world.stored), HashMap::from([("s2".into(), transcript(&world))]));
+}
+
+/// Holds (Sessions): A session that its agent no longer has stays saved until its whole transcript is saved with another.
+#[test]
+fn a_session_whose_transcript_was_not_read_whole_stays() {
+    for past in [saved_transcript(true), SavedTranscript::default()] {
+        let mut world = resuming(past);
+        world.reply_with_error(session_not_found());
+        world.reply();
+        turn(&mut world, "three");
+        saved(&mut world, "s", SaveResult::Written);
+        assert_eq!(forgotten(&world), Vec::<&str>::new());
+        let is_release = |command: &&StoreCommand| matches!(command, StoreCommand::Release(key) if key.id.as_str() == "old");
+        assert_eq!(world.stored.iter().filter(is_release).count(), 1);
+    }
+}
+
+/// Holds (In place): Changes in place are saved as such, until their chat is asked something else.
+#[test]
+fn a_chat_for_changes_in_place_becomes_a_conversation() {
+    let mut world = World::ready();
+    let lines = ["a", "old", "c"].map(str::to_owned).to_vec();
+    let in_place = InPlace::new(1, "/project/a".into(), (2, 2), lines).map(Arc::new);
+    world.handle(Event::User(UserAction::Edit(Box::new(NewEdit {
+        config: config(),
+        problems: Vec::new(),
+        cwd: "/project".into(),
+        directories: Vec::new(),
+        policy: ChatPolicy { unsaved: Unsaved::Ignore, ..ChatPolicy::default() },
+        prompt: Prompt { text: "change it".to_owned(), in_place, ..Prompt::default() },
+    }))));
+    world.reply();
+    world.reply();
+    let words = Prompt { text: "why?".to_owned(), ..Prompt::default() };
+    let ask = UserAction::Prompt { chat: Some(ChatId(2)), prompt: words, now: false };
+    world.handle(Event::User(ask));
+    let saved: Vec<bool> = world
+        .stored
+        .iter()
+        .filter_map(|command| match command {
+            StoreCommand::Save(session, ..) if session.id.as_str() == "s2" => {
+                Some(session.in_place)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!((saved.first(), saved.last()), (Some(&true), Some(&false)), "{saved:?}");
 }
 
 /// Holds (Sessions): A transcript read with gaps is written anew.

@@ -1,8 +1,10 @@
-//! What outlives Neovim, on disk: an index of the sessions of each folder (`index`), their transcripts (`transcripts`), and the
-//! rules that the user has made (`rules`). One thread does all reading and writing, in the order requested. What is saved, and
+//! What outlives Neovim, on disk: an index of the newest sessions of each folder (`index`), their transcripts (`transcripts`),
+//! the older sessions (`archive`), and the rules that the user has made (`rules`). One thread does all reading and writing, in the order requested. What is saved, and
 //! when, is decided by `core`.
 
+mod archive;
 mod index;
+mod listed;
 mod locked;
 mod names;
 mod rules;
@@ -59,12 +61,14 @@ enum Job {
     },
     Forget(StoreKey),
     List(PathBuf, oneshot::Sender<Vec<SavedSession>>),
+    FindLast(PathBuf, AgentName, oneshot::Sender<Option<SavedSession>>),
     LoadTranscript {
         session: StoreKey,
         claim: bool,
         reply: oneshot::Sender<SavedTranscript>,
     },
     Release(StoreKey),
+    Limit(Option<usize>),
     Rules(RulesChange, oneshot::Sender<Result<KeptRules, RulesFailure>>),
     Flush(mpsc::Sender<()>),
 }
@@ -82,8 +86,14 @@ impl Store {
         let known = secrets.clone();
         let started = thread::Builder::new().name("store".to_owned()).spawn(move || {
             let transcripts = Transcripts::new(&folder, known.clone());
-            let mut worker =
-                Worker { transcripts, secrets: known, folder, indexed: HashMap::new(), uses: 0 };
+            let mut worker = Worker {
+                transcripts,
+                secrets: known,
+                folder,
+                indexed: HashMap::new(),
+                uses: 0,
+                limit: None,
+            };
             for job in queue {
                 worker.run(job);
             }
@@ -146,13 +156,14 @@ impl Store {
         result.await.unwrap_or_default()
     }
 
-    /// Returns the session of `agent` that was used last in a folder. If another program has it open, waits a moment
+    /// Returns the conversation with `agent` that was used last in a folder. If another program has it open, waits a moment
     /// for it to be closed, since that may be a Neovim that is exiting.
     pub async fn find_last(&self, cwd: PathBuf, agent: &AgentName) -> Option<SavedSession> {
         let until = Instant::now() + CLOSE_TIMEOUT;
         loop {
-            let sessions = self.list(cwd.clone()).await;
-            let last = sessions.into_iter().find(|session| session.agent == *agent)?;
+            let (reply, result) = oneshot::channel();
+            self.send(Job::FindLast(cwd.clone(), agent.clone(), reply));
+            let last = result.await.ok().flatten()?;
             if !last.open || Instant::now() >= until {
                 return Some(last);
             }
@@ -196,6 +207,11 @@ impl Store {
         self.send(Job::Release(session));
     }
 
+    /// Sets how many sessions of a folder are kept: from now on, older ones are deleted. `None` keeps all.
+    pub fn limit(&self, sessions: Option<usize>) {
+        self.send(Job::Limit(sessions));
+    }
+
     /// Changes the rules that the user has made, and returns all that there are then.
     pub fn change_rules(
         &self,
@@ -236,6 +252,8 @@ struct Worker {
     indexed: HashMap<StoreKey, IndexedSession>,
     /// How many times sessions were used.
     uses: u64,
+    /// How many sessions of a folder are kept; `None` keeps all.
+    limit: Option<usize>,
 }
 
 /// A session as last written to its index.
@@ -265,26 +283,25 @@ impl Worker {
                 let touched = self.touch(session, part.is_use());
                 log_error(&cwd, "a session was not saved", touched);
             }
-            Job::Forget(key) => {
-                self.transcripts.forget(&key);
-                self.indexed.remove(&key);
-                let forgotten = index::update(&self.folder, &key.cwd, |sessions| {
-                    sessions.retain(|session| session.agent != key.agent || session.id != key.id);
-                });
-                log_error(&key.cwd, "a session was not removed", forgotten.map(|_| ()));
-            }
+            Job::Forget(key) => self.forget(&key),
             Job::List(cwd, reply) => {
                 self.write_stale();
-                let mut sessions = index::read(&self.folder, &cwd).unwrap_or_else(|error| {
-                    log_error(&cwd, "sessions cannot be read", Err(error));
-                    Vec::new()
-                });
+                let mut sessions = self.list(&cwd);
                 for session in &mut sessions {
                     session.open = self.transcripts.is_open(&session.key());
                 }
-                sessions.sort_by_key(|session| std::cmp::Reverse(session.used_at));
                 let _ = reply.send(sessions);
             }
+            Job::FindLast(cwd, agent, reply) => {
+                self.write_stale();
+                let mut sessions = self.list(&cwd).into_iter();
+                let last = sessions.find(|session| session.agent == agent && !session.in_place);
+                let _ = reply.send(last.map(|session| {
+                    let open = self.transcripts.is_open(&session.key());
+                    SavedSession { open, ..session }
+                }));
+            }
+            Job::Limit(sessions) => self.limit = sessions,
             Job::Release(session) => self.transcripts.release(&session),
             Job::Rules(change, reply) => {
                 let change = change.made_at(now(), |title| self.secrets.hide(title).into_owned());
@@ -339,14 +356,44 @@ impl Worker {
         let (written_at, is_stale) = (Instant::now(), false);
         let indexed = IndexedSession { session: session.clone(), written_at, last_use, is_stale };
         self.indexed.insert(session.key(), indexed);
-        let dropped = index::update(&self.folder, &session.cwd, |sessions| {
+        let (folder, transcripts) = (&self.folder, &self.transcripts);
+        let change = |sessions: &mut Vec<SavedSession>| {
             sessions.retain(|other| other.agent != session.agent || other.id != session.id);
             sessions.insert(0, session.clone());
+        };
+        index::update(folder, &session.cwd, change, |old| {
+            transcripts.archive(old).unwrap_or_else(|error| {
+                log_error(folder, "a session was not archived", Err(error));
+                false
+            })
         })?;
-        for old in dropped {
-            self.transcripts.forget(&old.key());
-        }
+        archive::remove(folder, &session.key());
+        self.delete_beyond_limit(&session.cwd);
         Ok(())
+    }
+
+    fn list(&self, cwd: &Path) -> Vec<SavedSession> {
+        listed::of_folder(&self.folder, cwd)
+    }
+
+    fn forget(&mut self, key: &StoreKey) {
+        self.transcripts.forget(key);
+        self.indexed.remove(key);
+        let change = |sessions: &mut Vec<SavedSession>| {
+            sessions.retain(|session| session.agent != key.agent || session.id != key.id);
+        };
+        let forgotten = index::update(&self.folder, &key.cwd, change, |_| false);
+        log_error(&key.cwd, "a session was not removed", forgotten);
+    }
+
+    /// Deletes the oldest sessions of a folder if the user wants no more than there are. Open ones stay.
+    fn delete_beyond_limit(&mut self, cwd: &Path) {
+        let Some(limit) = self.limit else { return };
+        for session in self.list(cwd).iter().skip(limit) {
+            if !self.transcripts.is_open(&session.key()) {
+                self.forget(&session.key());
+            }
+        }
     }
 
     /// Updates the indexes for sessions that have been used since they were last written, least recently used first.

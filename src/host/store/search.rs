@@ -2,7 +2,8 @@
 //! are read as they are: lines without one of the words are never decoded. Without an index, there is nothing to keep up to
 //! date, and a gigabyte in the cache of the system takes a fraction of a second.
 
-use super::index;
+use super::archive;
+use super::listed;
 use super::transcripts::{self, MAX_FILE};
 use crate::session::saved::SavedSession;
 use crate::session::search::{MarkedLine, Matcher, SearchHit, SearchQuery, SearchResult, WordSet};
@@ -75,6 +76,8 @@ struct InputWords<'a> {
 
 /// A search, for all threads.
 struct Search<'a> {
+    /// The folder of the store, and that of the transcripts.
+    store: &'a Path,
     folder: PathBuf,
     matcher: Matcher,
     /// The words as they stand in JSON.
@@ -90,12 +93,13 @@ pub(super) fn run(
 ) -> Result<Option<SearchResult>, regex::Error> {
     let in_json = query.words().iter().map(|word| in_json(word, query.is_exact()));
     let search = Search {
+        store: folder,
         folder: transcripts::folder_in(folder),
         matcher: Matcher::new(query)?,
         in_json: in_json.collect::<Result<_, _>>()?,
         is_over,
     };
-    let sessions = index::read_all(folder);
+    let sessions = listed::of_all_folders(folder);
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
     let mut hits: Vec<(usize, SearchHit)> = thread::scope(|scope| {
@@ -148,8 +152,13 @@ impl Search<'_> {
         let found = self.matcher.words_in(title);
         let mut scan = Scan { search: self, found, best: None };
         if !scan.is_complete() {
-            let file = File::open(transcripts::file_of(&self.folder, &session.key()))?;
-            visit_lines(file, buffer, |lines| scan.look_at(lines))?;
+            match File::open(transcripts::file_of(&self.folder, &session.key())) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let archived = archive::open(self.store, &session.key())?;
+                    visit_lines(archived, buffer, |lines| scan.look_at(lines))?;
+                }
+                file => visit_lines(file?, buffer, |lines| scan.look_at(lines))?,
+            }
         }
         Ok(scan.is_complete().then(|| SearchHit {
             session: session.clone(),

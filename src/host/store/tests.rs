@@ -1,5 +1,6 @@
 //! Saving and loading sessions, with several programs that use one folder.
 
+mod archive;
 mod growth;
 mod search;
 mod uses;
@@ -40,6 +41,7 @@ fn session(id: &str) -> SavedSession {
         cwd: "/a project/ü".into(),
         title: Some("title".to_owned()),
         used_at: 0,
+        in_place: false,
         open: false,
     }
 }
@@ -302,18 +304,6 @@ async fn forgetting_a_session_deletes_its_transcript() {
     store.forget(session("1").key());
     assert_eq!(ids(&store).await, ["2"]);
     assert!(store.load_transcript(session("1").key(), false).await.entries.is_empty());
-}
-
-#[tokio::test]
-async fn the_newest_hundred_sessions_of_a_folder_are_listed() {
-    let folder = Folder::new("most");
-    let store = folder.store();
-    for number in 0..105 {
-        store.save(session(&number.to_string()), false, vec![(0, note("a"))]);
-    }
-    let ids = ids(&store).await;
-    assert_eq!((ids.len(), ids.contains(&"4".to_owned())), (100, false));
-    assert_eq!(count_transcripts(&folder), 100);
 }
 
 /// Writes a transcript of two entries and cuts off its last line.

@@ -1,8 +1,9 @@
 //! Transcripts on disk: one JSON Lines file for each session, which is only appended to or replaced as a whole. After a
 //! header, each line is an entry that is new or has changed, or text to append to a message; a later line for an entry
 //! replaces the earlier ones and what was appended to them. The program that has a session open holds a lock on its
-//! file.
+//! file. The file of an archived session is written again when the session is opened.
 
+use super::archive;
 use super::locked::{create_private_folder, private};
 use super::names::escaped;
 use crate::secrets::Secrets;
@@ -14,7 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read as _, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -83,6 +84,8 @@ struct Version {
 #[derive(Debug)]
 pub(super) struct Transcripts {
     folder: PathBuf,
+    /// The folder of the store.
+    store: PathBuf,
     secrets: Secrets,
     /// Those this program has open, by file.
     open: HashMap<PathBuf, OpenTranscript>,
@@ -108,7 +111,8 @@ struct OpenTranscript {
 
 impl Transcripts {
     pub(super) fn new(folder: &Path, secrets: Secrets) -> Self {
-        Self { secrets, folder: folder_in(folder), open: HashMap::new() }
+        let store = folder.to_owned();
+        Self { secrets, folder: folder_in(folder), store, open: HashMap::new() }
     }
 
     /// Appends a part to a transcript, or with `replace` makes it the whole transcript. Nothing is written if another
@@ -121,49 +125,53 @@ impl Transcripts {
     ) -> io::Result<SaveResult> {
         let path = file_of(&self.folder, &session.key());
         let open = self.open.entry(path.clone()).or_default();
+        if open.file.is_none() {
+            open.file = lock_restored(&path, &self.store, &session.key())?;
+        }
         let saved = open.write(&path, session, replace, part, &self.secrets);
         open.is_behind = !matches!(saved, Ok(SaveResult::Written | SaveResult::Overgrown));
         saved
     }
 
-    /// Loads a transcript; empty if there is no file. Lines that cannot be decoded are skipped, since a later version
-    /// may have written them.
+    /// Loads a transcript, also an archived one; empty if there is none.
     pub(super) fn read(&self, session: &StoreKey) -> io::Result<SavedTranscript> {
-        let path = file_of(&self.folder, session);
-        let file = match File::open(&path) {
+        match File::open(file_of(&self.folder, session)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(SavedTranscript::default());
+                match archive::open(&self.store, session) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        Ok(SavedTranscript::default())
+                    }
+                    archived => decode(archived?),
+                }
             }
-            file => file?,
-        };
-        let size = file.metadata()?.len();
-        if size > MAX_FILE {
-            return Err(io::Error::other(format!("it has {size} bytes")));
-        }
-        let mut lines = BufReader::new(file).take(MAX_FILE).split(b'\n');
-        let header = lines.next().transpose()?.unwrap_or_default();
-        let header = serde_json::from_slice::<Version>(&header);
-        if let Ok(Version { version }) = header
-            && version != VERSION
-        {
-            return Err(io::Error::other(format!("version {version} of another rat.nvim")));
-        }
-        let mut entries = BTreeMap::new();
-        for line in lines {
-            let Ok(Line { at, entry, more }) = serde_json::from_slice(&line?) else { continue };
-            if let Some(entry) = entry {
-                entries.insert(at, entry);
-            }
-            if let (Some(more), Some(Entry::Message(message))) = (more, entries.get_mut(&at)) {
-                message.text.push_str(&more);
+            file => {
+                let file = file?;
+                let size = file.metadata()?.len();
+                if size > MAX_FILE {
+                    return Err(io::Error::other(format!("it has {size} bytes")));
+                }
+                decode(file)
             }
         }
-        let has_gaps = header.is_err() || entries.keys().copied().ne(0..entries.len());
-        Ok(SavedTranscript {
-            entries: entries.into_values().collect(),
-            has_gaps,
-            is_elsewhere: false,
-        })
+    }
+
+    /// Moves a session to the archive. Returns `false` if some program has it open, or if it is too large.
+    pub(super) fn archive(&self, session: &SavedSession) -> io::Result<bool> {
+        let path = file_of(&self.folder, &session.key());
+        if self.open.contains_key(&path) {
+            return Ok(false);
+        }
+        if !path.exists() {
+            archive::write(&self.store, session, io::empty())?;
+            return Ok(true);
+        }
+        let Some(file) = lock(&path)? else { return Ok(false) };
+        if file.metadata()?.len() > MAX_FILE {
+            return Ok(false);
+        }
+        archive::write(&self.store, session, &*file)?;
+        fs::remove_file(&path)?;
+        Ok(true)
     }
 
     /// Whether any program has a session open, including this one.
@@ -181,10 +189,10 @@ impl Transcripts {
         let path = file_of(&self.folder, session);
         let is_locked = self.open.get(&path).is_some_and(|open| open.file.is_some());
         // Without a file there is nothing to load and nothing to lock.
-        if is_locked || !path.exists() {
+        if is_locked || !path.exists() && !archive::has(&self.store, session) {
             return true;
         }
-        match lock(&path) {
+        match lock_restored(&path, &self.store, session) {
             Ok(Some(file)) => {
                 let shortest = file.metadata().map_or(0, |metadata| metadata.len());
                 let open = OpenTranscript { file: Some(file), shortest, ..Default::default() };
@@ -202,7 +210,7 @@ impl Transcripts {
         self.open.remove(&file_of(&self.folder, session));
     }
 
-    /// Deletes a transcript.
+    /// Deletes a transcript, also from the archive.
     pub(super) fn forget(&mut self, session: &StoreKey) {
         let path = file_of(&self.folder, session);
         self.open.remove(&path);
@@ -211,6 +219,7 @@ impl Transcripts {
         {
             tracing::error!(path = %path.display(), %error, "a transcript was not removed");
         }
+        archive::remove(&self.store, session);
     }
 }
 
@@ -223,9 +232,6 @@ impl OpenTranscript {
         part: &TranscriptPart,
         secrets: &Secrets,
     ) -> io::Result<SaveResult> {
-        if self.file.is_none() {
-            self.file = lock(path)?;
-        }
         let Some(file) = &self.file else { return Ok(SaveResult::Elsewhere) };
         if self.is_behind && !replace {
             return Ok(SaveResult::Behind);
@@ -254,7 +260,7 @@ impl OpenTranscript {
         }
         let lines = secrets.hide_bytes(&lines);
         if replace {
-            let file = replace_file(path, &lines)?;
+            let file = replace_file(path, |file| append(file, &lines))?;
             self.shortest = file.metadata()?.len();
             self.file = Some(file);
             return Ok(SaveResult::Written);
@@ -295,6 +301,46 @@ fn belongs_to(path: &Path, session: &StoreKey) -> bool {
     })
 }
 
+/// Reads a transcript. Lines that cannot be decoded are skipped, since a later version may have written them.
+fn decode(transcript: impl Read) -> io::Result<SavedTranscript> {
+    let mut lines = BufReader::new(transcript).take(MAX_FILE).split(b'\n');
+    let header = lines.next().transpose()?.unwrap_or_default();
+    let header = serde_json::from_slice::<Version>(&header);
+    if let Ok(Version { version }) = header
+        && version != VERSION
+    {
+        return Err(io::Error::other(format!("version {version} of another rat.nvim")));
+    }
+    let mut entries = BTreeMap::new();
+    for line in lines {
+        let Ok(Line { at, entry, more }) = serde_json::from_slice(&line?) else { continue };
+        if let Some(entry) = entry {
+            entries.insert(at, entry);
+        }
+        if let (Some(more), Some(Entry::Message(message))) = (more, entries.get_mut(&at)) {
+            message.text.push_str(&more);
+        }
+    }
+    let has_gaps = header.is_err() || entries.keys().copied().ne(0..entries.len());
+    Ok(SavedTranscript { entries: entries.into_values().collect(), has_gaps, is_elsewhere: false })
+}
+
+/// Opens and locks the file of a session, like [`lock`]. If there is none, the archive may have the session: then the file is
+/// written from there, and the archive keeps it until the index lists it again.
+fn lock_restored(path: &Path, store: &Path, session: &StoreKey) -> io::Result<Option<Flock<File>>> {
+    let Some(file) = lock(path)? else { return Ok(None) };
+    if file.metadata()?.len() > 0 {
+        return Ok(Some(file));
+    }
+    match archive::open(store, session) {
+        Ok(mut archived) => {
+            replace_file(path, |mut file| io::copy(&mut archived, &mut file).map(drop)).map(Some)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Some(file)),
+        Err(error) => Err(error),
+    }
+}
+
 /// Opens and locks a file; creates it if it does not exist. `None` if another program holds the lock.
 fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
     for _ in 0..MAX_LOCK_TRIES {
@@ -319,11 +365,14 @@ fn lock(path: &Path) -> io::Result<Option<Flock<File>>> {
 }
 
 /// Atomically replaces a file that this program has locked. Returns the new file, locked.
-fn replace_file(path: &Path, lines: &[u8]) -> io::Result<Flock<File>> {
+fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<Flock<File>> {
     let new = path.with_extension("new");
     let file = Flock::lock(open(&new)?, FlockArg::LockExclusiveNonblock);
     let file = file.map_err(|(_, error)| error)?;
-    let written = file.set_len(0).and_then(|()| append(&file, lines));
+    let written = file.set_len(0).and_then(|()| write(&file));
     if let Err(error) = written.and_then(|()| fs::rename(&new, path)) {
         let _ = fs::remove_file(&new);
         return Err(error);

@@ -173,6 +173,8 @@ pub enum LuaMessage {
     Configure {
         /// The log level, from `error` to `trace`.
         log_level: Option<String>,
+        /// How many sessions of a folder are kept; `None` for all.
+        keep_sessions: Option<usize>,
         /// Whether the user has a provider that reads files, and one that writes files.
         provides: (bool, bool),
     },
@@ -300,9 +302,9 @@ impl FromLua {
             Self::Files(Files { folder, typed }) => {
                 return Ok(LuaMessage::Files { folder, typed });
             }
-            Self::Configure(Configure { log_level, reads_files, writes_files }) => {
+            Self::Configure(Configure { log_level, keep_sessions, reads_files, writes_files }) => {
                 let provides = (reads_files, writes_files);
-                return Ok(LuaMessage::Configure { log_level, provides });
+                return Ok(LuaMessage::Configure { log_level, keep_sessions, provides });
             }
             Self::Problem(Problem { text }) => return Ok(LuaMessage::Problem(text)),
             Self::Buffer(change) => return Ok(change.into()),
@@ -407,6 +409,8 @@ impl From<View> for page::View {
 pub(in crate::nvim) struct Configure {
     /// The log level, as in the option of the same name.
     log_level: Option<String>,
+    /// How many sessions of a folder are kept, as in the option of the same name.
+    keep_sessions: Option<usize>,
     /// Whether `files.read_provider` is set.
     #[serde(default)]
     reads_files: bool,

@@ -453,6 +453,7 @@
 --- Options that apply from now on.
 ---@class (exact) rat.notify.Configure
 ---@field log_level? string The log level, as in the option of the same name.
+---@field keep_sessions? integer How many sessions of a folder are kept, as in the option of the same name.
 ---@field reads_files? boolean Whether `files.read_provider` is set.
 ---@field writes_files? boolean Whether `files.write_provider` is set.
 

@@ -277,6 +277,7 @@ fn found() -> EditorMessage {
         cwd: "/a".into(),
         title: Some(hostile_text()),
         used_at: 7,
+        in_place: false,
         open: false,
     };
     let marked = MarkedLine { text: hostile_text(), marks: vec![0..1, 2..3] };
