@@ -83,6 +83,7 @@ mod sessions;
 mod slash;
 mod start;
 mod start_outside;
+mod tall;
 mod terminals;
 mod traffic;
 mod transports;

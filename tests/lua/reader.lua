@@ -110,16 +110,12 @@ local function poll_full(nvim, what)
   local full = [[(function()
     local win = vim.fn.bufwinid(vim.fn.bufnr("^rat://claude/1$"))
     vim.cmd.redraw()
-    local height = vim.api.nvim_win_get_height(win) - 1
-    local top, last = vim.fn.line("w0", win), vim.fn.line("$", win)
-    local from = vim.api.nvim_win_call(win, function()
-      local fold = vim.fn.foldclosed(math.max(1, top - 1))
-      return fold > 0 and fold or math.max(1, top - 1)
-    end)
-    local seen = vim.api.nvim_win_text_height(win, { start_row = top - 1 }).all
-    local more = vim.api.nvim_win_text_height(win, { start_row = from - 1 }).all
-    local full = seen <= height and (top == 1 or more > height)
-    return full and vim.fn.line("w$", win) == last
+    local last = vim.fn.line("$", win)
+    local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+    local bottom = vim.fn.win_screenpos(win)[1] + vim.api.nvim_win_get_height(win) - 1
+    local row = vim.fn.screenpos(win, last, 2 ^ 30).row
+    local is_all = view.topline == 1 and view.skipcol == 0
+    return row == bottom or is_all and row > 0
   end)()]]
   local ok, problem = pcall(nvim.poll, nvim, full)
   if not ok then

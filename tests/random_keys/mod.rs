@@ -163,7 +163,7 @@ const WINDOWS: &str = r#"
     local names = {
       "breakindent", "breakindentopt", "colorcolumn", "concealcursor", "conceallevel", "cursorline", "diff",
       "fillchars", "foldcolumn", "foldenable", "foldmethod", "foldtext", "linebreak", "list", "number",
-      "relativenumber", "scrollbind", "signcolumn", "spell", "statuscolumn", "winbar", "winfixbuf",
+      "relativenumber", "scrollbind", "signcolumn", "smoothscroll", "spell", "statuscolumn", "winbar", "winfixbuf",
       "winfixheight", "winfixwidth", "winhighlight", "wrap",
     }
     local before = {}

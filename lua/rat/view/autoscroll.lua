@@ -1,4 +1,6 @@
 --- Scrolls the windows of a transcript: those with the cursor at its end follow the end, the others are not moved.
+local end_of_text = require("rat.view.end_of_text")
+
 local api = vim.api
 local M = {}
 
@@ -6,11 +8,30 @@ local M = {}
 ---@type table<integer, {lnum: integer, topline: integer}>
 local hidden_views = {}
 
+--- Where in a last line that is taller than its window the cursor was put, by window: line and column. A reader who is before
+--- that place has scrolled up within the line.
+---@type table<integer, {[1]: integer, [2]: integer}>
+local placed = {}
+
 ---@param buf integer
 ---@param win integer
 ---@return boolean
 local function is_at_end(buf, win)
-  return api.nvim_win_get_cursor(win)[1] == api.nvim_buf_line_count(buf)
+  local line, column = unpack(api.nvim_win_get_cursor(win))
+  if line ~= api.nvim_buf_line_count(buf) then
+    placed[win] = nil
+    return false
+  end
+  local place = placed[win]
+  return not (place and place[1] == line and column < place[2])
+end
+
+--- Puts the cursor of a window on the last line, which is visible to its end then.
+---@param win integer
+function M.put_at_end(win)
+  local last, column = api.nvim_buf_line_count(api.nvim_win_get_buf(win)), end_of_text.column(win)
+  api.nvim_win_set_cursor(win, { last, column })
+  placed[win] = column > 0 and api.nvim_win_get_cursor(win) or nil
 end
 
 --- Returns the windows that follow the end.
@@ -28,16 +49,15 @@ end
 
 ---@param win integer
 local function scroll_to_end(win)
-  api.nvim_win_call(win, function()
-    vim.cmd("normal! G$zb0")
-  end)
+  end_of_text.show(win)
+  M.put_at_end(win)
 end
 
---- Returns the line that has to be at the top of the current window so that the end of the text is at its bottom.
+--- Returns what has to be at the top of the current window so that the end of the text is at its bottom.
 ---@param win integer the current window
----@return integer? line nil if it is at the top already
-local function topline_for_end(win)
-  local height = api.nvim_win_get_height(win) - (vim.wo[win].winbar ~= "" and 1 or 0)
+---@return vim.fn.winrestview.dict? view nil if it is at the top already
+local function view_of_end(win)
+  local height = end_of_text.height(win)
   local now, last = vim.fn.line("w0"), vim.fn.line("$")
   local top, used = now, api.nvim_win_text_height(win, { start_row = now - 1 }).all
   if used > height then
@@ -46,13 +66,19 @@ local function topline_for_end(win)
   while top > 1 do
     local above = vim.fn.foldclosed(top - 1)
     above = above > 0 and above or top - 1
-    used = used + api.nvim_win_text_height(win, { start_row = above - 1, end_row = top - 2 }).all
-    if used > height then
+    local rows = api.nvim_win_text_height(win, { start_row = above - 1, end_row = top - 2 }).all
+    if used + rows > height then
+      if vim.wo[win].smoothscroll and used < height then
+        -- The end of a line that does not fit.
+        local info = vim.fn.getwininfo(win)[1]
+        local hidden = (used + rows - height) * (info.width - info.textoff)
+        return { topline = above, skipcol = hidden }
+      end
       break
     end
-    top = above
+    used, top = used + rows, above
   end
-  return top ~= now and top <= last and top or nil
+  return top ~= now and top <= last and { topline = top, skipcol = 0 } or nil
 end
 
 --- Scrolls windows that are at the end so that the last line is at the bottom. Neovim leaves empty rows below it when a
@@ -61,10 +87,11 @@ end
 function M.fill_windows(wins)
   for _, win in ipairs(wins) do
     if is_at_end(api.nvim_win_get_buf(win), win) then
+      M.put_at_end(win)
       api.nvim_win_call(win, function()
-        local top = topline_for_end(win)
-        if top then
-          vim.fn.winrestview({ topline = top })
+        local view = view_of_end(win)
+        if view then
+          vim.fn.winrestview(view)
         end
       end)
     end

@@ -1,6 +1,7 @@
 --- Opens pages, such as the output of a command, each in a split of its own that returns to where the user came from when
 --- it closes. It does not know what a page contains.
 local config_keys = require("rat.config.keys")
+local end_of_text = require("rat.view.end_of_text")
 local escape = require("rat.util.text").statusline_escape
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
@@ -103,7 +104,7 @@ function M.open(buf, title, opts)
     end
     came_from[win] = back
   end
-  window_options.set(win, { wrap = opts.wrap, number = false, list = false })
+  window_options.set(win, { wrap = opts.wrap, smoothscroll = opts.wrap, number = false, list = false })
   M.set_title(buf, title)
   if opts.focus then
     splits.enter(win)
@@ -116,7 +117,7 @@ end
 ---@param lines integer
 ---@return boolean
 local function fits(win, lines)
-  local height = api.nvim_win_get_height(win) - (vim.wo[win].winbar ~= "" and 1 or 0)
+  local height = end_of_text.height(win)
   return lines <= height and api.nvim_win_text_height(win, {}).all <= height
 end
 
@@ -129,9 +130,7 @@ function M.show_end(win)
     return
   end
   followed_line[win] = lines
-  api.nvim_win_call(win, function()
-    vim.cmd("normal! G0zb")
-  end)
+  end_of_text.show(win)
 end
 
 --- Extends a page. Windows that were moved to its end, and where the cursor is still there, follow it.

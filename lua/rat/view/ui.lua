@@ -143,7 +143,7 @@ function M.draw(payload)
   local last, bytes = extent(buf)
   for _, win in ipairs(following) do
     if not (saved_views[buf] and saved_views[buf][win]) then
-      api.nvim_win_set_cursor(win, { last, 0 })
+      autoscroll.put_at_end(win)
     end
   end
   restore_views(buf)

@@ -25,6 +25,8 @@ local plain = {
 
 ---@type table<string, any>
 local transcript = vim.tbl_extend("force", plain, {
+  -- So that the end of a paragraph that is taller than the window is visible, too, and its rows can be scrolled through.
+  smoothscroll = true,
   conceallevel = 2,
   concealcursor = "nc",
   foldmethod = "manual",
