@@ -44,6 +44,7 @@ mod in_place;
 mod kept_rules;
 mod keys;
 mod kills;
+mod late;
 mod leaving;
 mod listeners;
 mod login;

@@ -86,6 +86,11 @@ pub struct ToolEntry {
 }
 
 impl ToolEntry {
+    /// Whether a request for it waits.
+    pub fn is_waiting(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.decision == Decision::Waiting)
+    }
+
     /// Whether the user, or what they have set up, allowed it, and not the editor because it is a tool of its own.
     pub fn is_allowed_by_somebody(&self) -> bool {
         self.is_allowed() && self.asked.as_ref().is_some_and(|asked| asked.by != DecidedBy::Editor)

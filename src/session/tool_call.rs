@@ -184,6 +184,8 @@ pub struct ToolCallPatch {
     pub output: Option<String>,
     /// Whether a subagent makes it.
     pub by_subagent: bool,
+    /// Whether the agent announces a call, and does not just update one (ACP version 1).
+    pub announces: bool,
     /// Updates of terminals of the agent's own, oldest first.
     pub terminals: Vec<(TerminalId, TerminalUpdate)>,
 }
@@ -261,6 +263,7 @@ impl ToolCall {
             input,
             output,
             by_subagent,
+            announces: _,
             terminals: _,
         } = patch;
         self.by_subagent |= by_subagent;

@@ -4,6 +4,7 @@
 mod calls;
 mod elicitations;
 mod growth;
+mod messages;
 mod notes;
 mod terminal_cache;
 mod terminals;
@@ -11,11 +12,12 @@ mod terminals;
 use super::compaction::Compaction;
 use super::content::{Content, ContentId};
 use super::entry::{Attached, Decision, Entry, Message, ToolEntry};
-use super::ids::{MessageId, TerminalId, ToolCallId};
+use super::ids::{TerminalId, ToolCallId};
 use super::saved::TranscriptPart;
 use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 use super::update::{PlanEntry, Role};
 use growth::Growth;
+use messages::Messages;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use terminal_cache::TerminalCache;
@@ -42,6 +44,12 @@ pub struct Transcript {
     /// The plan of the current turn.
     plan: Option<usize>,
     compactions: HashMap<String, Compaction>,
+    messages: Messages,
+    /// The latest entry that is neither a message of the agent nor a note. Text never goes to a message before it, since nobody
+    /// would see that.
+    last_step: Option<usize>,
+    /// The latest message of the user, also one that the agent has replayed.
+    turn_start: Option<usize>,
     /// The latest prompt of the user.
     last_prompt: Option<usize>,
     /// The rest of the prompt that the agent may still echo.
@@ -90,6 +98,7 @@ impl Transcript {
                 }
             }
         }
+        transcript.index_messages();
         transcript.settle_tools(ToolStatus::Cancelled);
         transcript.redraw();
         transcript.growth.mark_all_saved(transcript.entries.len());
@@ -130,10 +139,14 @@ impl Transcript {
         prompts.next()?.lines().find(|line| !line.trim().is_empty())
     }
 
-    /// Adds an entry at the end.
-    pub fn push(&mut self, entry: Entry) {
-        self.mark_changed(self.entries.len());
+    /// Adds an entry at the end, and returns its index.
+    pub fn push(&mut self, entry: Entry) -> usize {
+        self.settle_messages();
+        let index = self.entries.len();
+        self.note_place(index, &entry);
+        self.mark_changed(index);
         self.entries.push(entry);
+        index
     }
 
     /// Adds the user's prompt, which starts a new turn, and returns its index.
@@ -142,8 +155,7 @@ impl Transcript {
         self.plan = None;
         let text = text.to_owned();
         let attachments = attachments.into_iter().map(Attached::Words).collect();
-        self.push(Entry::Message(Message::new(Role::User, None, text, attachments)));
-        let index = self.entries.len() - 1;
+        let index = self.push(Entry::Message(Message::new(Role::User, None, text, attachments)));
         self.last_prompt = Some(index);
         index
     }
@@ -160,106 +172,11 @@ impl Transcript {
         }
     }
 
-    /// Appends a chunk to the last message if it belongs to it, else starts a new message.
-    pub fn chunk(&mut self, role: Role, id: Option<&MessageId>, content: &Content) {
-        if role == Role::User && (self.is_own_prompt(id) || self.is_echo(content)) {
-            return id.into_iter().for_each(|id| self.name_prompt(id));
-        }
-        let Content::Text(piece) = content else {
-            return self.placeholder(role, content);
-        };
-        // Nothing is appended to what the user wrote: Gemini may replay an older prompt after it.
-        let is_ours = role == Role::User && self.last_prompt == self.entries.len().checked_sub(1);
-        if let Some(Entry::Message(last)) = self.entries.last_mut()
-            && last.role == role
-            && !is_ours
-            && (last.id.is_none() || id.is_none() || last.id.as_ref() == id)
-            && !(role == Role::User && last.id.is_none() && id.is_some())
-        {
-            last.text.push_str(piece);
-            self.mark_changed(self.entries.len() - 1);
-            return;
-        }
-        if piece.is_empty() {
-            return;
-        }
-        let text = piece.clone();
-        let attachments = Vec::new();
-        self.push(Entry::Message(Message::new(role, id.cloned(), text, attachments)));
-    }
-
-    /// Records the id by which the agent calls the user's last prompt. What it says about that id from now on repeats it.
-    pub fn name_prompt(&mut self, id: &MessageId) {
-        if let Some(index) = self.last_prompt
-            && let Some(Entry::Message(prompt)) = self.entries.get_mut(index)
-            && prompt.id.is_none()
-        {
-            prompt.id = Some(id.clone());
-            self.mark_changed(index);
-        }
-    }
-
-    fn is_own_prompt(&self, id: Option<&MessageId>) -> bool {
-        let prompt = self.last_prompt.and_then(|index| self.entries.get(index));
-        matches!(prompt, Some(Entry::Message(prompt)) if id.is_some() && prompt.id.as_ref() == id)
-    }
-
-    /// Sets the whole content of a message, which may be new.
-    pub fn message(&mut self, role: Role, id: &MessageId, content: &[Content]) {
-        if role == Role::User && self.is_own_prompt(Some(id)) {
-            return;
-        }
-        let known = self.entries[self.session_start..].iter().rposition(|entry| {
-            matches!(entry, Entry::Message(old) if old.role == role && old.id.as_ref() == Some(id))
-        });
-        let Some(index) = known.map(|index| self.session_start + index) else {
-            return content.iter().for_each(|block| self.chunk(role, Some(id), block));
-        };
-        if let Entry::Message(message) = &mut self.entries[index] {
-            message.text = content.iter().filter_map(Content::text).collect();
-            let others = content.iter().filter(|block| block.text().is_none());
-            message.attachments = others.cloned().map(Attached::Content).collect();
-            message.said_anew += 1;
-        }
-        self.mark_changed(index);
-    }
-
-    /// Whether a chunk of the user repeats our own prompt, which is already in the transcript.
-    fn is_echo(&mut self, content: &Content) -> bool {
-        if self.echo.is_empty() {
-            return false;
-        }
-        match content.text() {
-            Some(piece) => match self.echo.strip_prefix(piece) {
-                Some(rest) => {
-                    self.echo = rest.to_owned();
-                    true
-                }
-                None => false,
-            },
-            // Our own attachments.
-            None => true,
-        }
-    }
-
-    /// Adds content other than text as an attachment.
-    fn placeholder(&mut self, role: Role, content: &Content) {
-        let attachment = Attached::Content(content.clone());
-        match self.entries.last_mut() {
-            Some(Entry::Message(last)) if last.role == role && last.text.is_empty() => {
-                last.attachments.push(attachment);
-                self.mark_changed(self.entries.len() - 1);
-            }
-            _ => {
-                let attachments = vec![attachment];
-                let text = String::new();
-                self.push(Entry::Message(Message::new(role, None, text, attachments)));
-            }
-        }
-    }
-
-    /// Adds or updates a tool call.
+    /// Adds or updates a tool call. One that is announced in a later turn than the call that had its id is another call.
     pub fn tool(&mut self, id: &ToolCallId, patch: ToolCallPatch) -> &mut ToolEntry {
+        if patch.announces && self.is_announced_anew(id) {
+            self.retire(id);
+        }
         let index = self.tool_index(id);
         self.mark_changed(index);
         for (terminal, update) in &patch.terminals {
@@ -342,9 +259,9 @@ impl Transcript {
     }
 
     fn push_tool(&mut self, call: ToolCall) -> usize {
-        let index = self.entries.len();
-        self.calls.insert(call.id.clone(), index);
-        self.push(Entry::Tool(Box::new(ToolEntry { call, asked: None })));
+        let id = call.id.clone();
+        let index = self.push(Entry::Tool(Box::new(ToolEntry { call, asked: None })));
+        self.calls.insert(id, index);
         index
     }
 
@@ -375,8 +292,7 @@ impl Transcript {
             self.entries[index] = Entry::Plan(plan);
             self.mark_changed(index);
         } else if !plan.is_empty() || self.last_plan().is_some_and(|last| !last.is_empty()) {
-            self.plan = Some(self.entries.len());
-            self.push(Entry::Plan(plan));
+            self.plan = Some(self.push(Entry::Plan(plan)));
         }
     }
 

@@ -6,6 +6,7 @@ mod conformance;
 mod drawn;
 mod forge;
 mod generated;
+mod late;
 mod markup;
 mod orders;
 mod replay;

@@ -210,7 +210,9 @@ impl Play {
         if self.has_ended() {
             return;
         }
-        assert_eq!(self.world.stands, ChatState::Ready);
+        // A tool call may go on after its turn.
+        let stands = self.world.stands;
+        assert!(matches!(stands, ChatState::Ready | ChatState::Running), "{stands:?}");
         self.world.prompt("and now?");
         self.world.update(&json!({"sessionUpdate": "agent_message_chunk", "messageId": "goes-on",
             "content": text("It goes on.")}));

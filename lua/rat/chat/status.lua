@@ -242,6 +242,8 @@ local function current_keys(chat)
   local count = #status.permissions + question_list.count(chat)
   local cancel = status.state == "cancelling" and { ":RatStop", "stop agent" }
     or { "<C-c>", "cancel" }
+  -- A prompt is sent at once, and there is nothing to cancel, if a tool call goes on after the end of its turn.
+  local state = status.is_between_turns and status.state == "running" and "ready" or status.state
   local asked = count == 1 and question_list.writes(chat)[1]
   if asked then
     return { { "ga", asked.is_write and "write" or "run" }, { "gr", "reject" }, cancel }
@@ -250,15 +252,15 @@ local function current_keys(chat)
   elseif count == 1 then
     return vim.list_extend(answers(status.permissions[1]), { cancel })
   elseif #status.elicitations > 0 then
-    local other = status.state == "ready" and { "<CR>", "send" } or cancel
+    local other = state == "ready" and { "<CR>", "send" } or cancel
     return { { ":RatForm", "answer" }, other }
   end
-  local keys = prompt_keys[status.state] or prompt_keys.ready
+  local keys = prompt_keys[state] or prompt_keys.ready
   if #(status.queued or {}) == 0 then
     return keys
   end
   local edit = { "g<", "edit" }
-  if status.queue_paused and status.state == "ready" and is_empty(chat.buffers.prompt) then
+  if status.queue_paused and state == "ready" and is_empty(chat.buffers.prompt) then
     return { { "<CR>", "send the queue" }, edit }
   end
   return vim.list_extend(vim.list_slice(keys), { edit })
@@ -291,7 +293,7 @@ function M.status(chat)
   end
   ---@type table
   local status = vim.deepcopy(chat.status)
-  status.queue_numbers = nil
+  status.queue_numbers, status.is_between_turns = nil, nil
   status.chat = chat.id
   status.agent = chat.agent
   status.title = chat.title
@@ -312,8 +314,7 @@ function M.statusline(chat, waiting)
   ---@type string[]
   local parts = { escape(chat.agent) .. " " .. escape(state_words[chat.status.state] or "") }
   if waiting > 0 then
-    local here = chat.status.state == "waiting"
-      or #chat.status.elicitations > 0
+    local here = #chat.status.permissions + #chat.status.elicitations > 0
       or question_list.count(chat) > 0
     parts[2] = ("%d to answer%s"):format(waiting, here and "" or " elsewhere")
   end

@@ -35,6 +35,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
         input: fields.any("rawInput").and_then(tool_data::input),
         output: fields.any("rawOutput").as_ref().and_then(tool_data::output),
         by_subagent,
+        announces: false,
         terminals: meta.map(terminals).unwrap_or_default(),
     };
     quirks::normalize_tool_call(&mut patch);

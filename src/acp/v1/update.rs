@@ -7,6 +7,7 @@ use crate::acp::fields::{Fields, json};
 use crate::acp::options;
 use crate::acp::plan;
 use crate::session::ids::{SessionId, ToolCallId};
+use crate::session::tool_call::ToolCallPatch;
 use crate::session::update::{Patch, Role, Severity, Update, Usage};
 use serde_json::Value;
 
@@ -85,7 +86,9 @@ fn chunk_of(role: Role, mut fields: Fields) -> Option<Update> {
 fn tool_call(mut fields: Fields, tag: &str) -> Update {
     match fields.text("toolCallId") {
         Some(id) => {
-            Update::ToolCall { id: ToolCallId::from(id), patch: Box::new(tool::patch(&mut fields)) }
+            let announces = tag == "tool_call";
+            let patch = ToolCallPatch { announces, ..tool::patch(&mut fields) };
+            Update::ToolCall { id: ToolCallId::from(id), patch: Box::new(patch) }
         }
         None => malformed(tag, "no toolCallId"),
     }

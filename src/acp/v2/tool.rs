@@ -34,6 +34,7 @@ pub(super) fn patch(fields: &mut Fields) -> ToolCallPatch {
             output => output.as_ref().and_then(tool_data::output),
         },
         by_subagent: false,
+        announces: false,
         terminals: Vec::new(),
     };
     quirks::normalize_tool_call(&mut patch);

@@ -6,7 +6,7 @@ use super::phase::Phase;
 use crate::core::messages::status::{ChatState, ChatStatus, WaitingPermission};
 use crate::session::entry::Entry;
 use crate::session::label;
-use crate::session::tool_call::ToolStatus;
+use crate::session::tool_call::{ToolCall, ToolStatus};
 use crate::session::update::PlanStatus;
 use crate::view::{permission, title};
 
@@ -22,6 +22,8 @@ impl Chat {
         match &self.phase {
             Phase::Stopped => ChatState::Stopped,
             Phase::Starting(_) => ChatState::Starting,
+            Phase::Ready if !self.awaiting_user.permissions.is_empty() => ChatState::Waiting,
+            Phase::Ready if self.late_call().is_some() => ChatState::Running,
             Phase::Ready => ChatState::Ready,
             Phase::Running(turn) if turn.cancelled => ChatState::Cancelling,
             Phase::Running(_) if self.awaiting_user.holds_turn() => ChatState::Waiting,
@@ -40,6 +42,7 @@ impl Chat {
             session_title: self.session_title(),
             state: self.state(),
             detail: self.detail(),
+            is_between_turns: self.phase == Phase::Ready,
             prompt: self.turn().filter(|turn| !turn.cancelled).and_then(|turn| {
                 let text = &turn.prompt.text;
                 let is_kept = text.len() <= MAX_PROMPT_BYTES && turn.prompt.is_returned();
@@ -77,6 +80,7 @@ impl Chat {
     fn detail(&self) -> Option<String> {
         match &self.phase {
             Phase::Failed(why) => Some(why.clone()),
+            Phase::Ready if !self.awaiting_user.permissions.is_empty() => self.first_request(),
             Phase::Starting(_) | Phase::Ready if !self.awaiting_user.elicitations.is_empty() => {
                 self.first_request()
             }
@@ -92,9 +96,18 @@ impl Chat {
                     .map(|tool| title::in_sentence(&tool.call, &self.scene()))
                     .or_else(|| turn.activity.map(str::to_owned))
             }
+            Phase::Ready if self.late_call().is_some() => {
+                self.late_call().map(|call| title::in_sentence(call, &self.scene()))
+            }
             Phase::Ready => self.scan_progress().or_else(|| self.title.clone()),
             Phase::Stopped => None,
         }
+    }
+
+    /// Returns the newest tool call that an agent goes on with after the end of its turn, which has ended all that it had then.
+    fn late_call(&self) -> Option<&ToolCall> {
+        let open = self.transcript.tools().rev().find(|tool| tool.call.status.is_open());
+        open.map(|tool| &tool.call)
     }
 
     /// Describes how far the first scan of the folders is.

@@ -1,11 +1,12 @@
 //! Permission requests: shown to the user and answered exactly once.
 
 use crate::core::chat::Chat;
-use crate::core::chat::PendingPermission;
+use crate::core::chat::{PendingPermission, Phase};
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::notice::Notice;
+use crate::core::messages::page::View;
 use crate::core::messages::user::PermissionChoice;
 use crate::core::requests::{PendingRequest, Requester};
 use crate::core::state::State;
@@ -18,7 +19,7 @@ use crate::session::permission::{
 };
 use crate::session::prompt::Prompt;
 use crate::session::shown::Shown;
-use crate::session::tool_call::{ToolCall, ToolKind};
+use crate::session::tool_call::{ToolCall, ToolKind, ToolStatus};
 use std::path::Component;
 
 /// What to do where there is no simple answer.
@@ -50,6 +51,9 @@ impl State {
         };
         let before = chat.call_awaiting_permission(&tool_call);
         let named = chat.paths_of_call(&tool_call);
+        if chat.incoming().is_asked_anew(&tool_call) {
+            chat.redraw_view(View::Tools);
+        }
         let tool_call = chat.incoming_mut().ask(&tool_call, *patch, asked);
         chat.bump_revisions(before);
         chat.redraw.tool_calls.insert(tool_call.clone());
@@ -253,6 +257,27 @@ impl State {
         for waiting in chat.awaiting_user.permissions.clone() {
             self.close_permission(id, &waiting, None);
         }
+    }
+
+    /// Answers the requests that came after the end of a turn with `cancelled`. Returns whether there were any.
+    pub(super) fn cancel_late_requests(&mut self, id: ChatId) -> bool {
+        let Some(chat) = self.chats.get(&id).filter(|chat| chat.phase == Phase::Ready) else {
+            return false;
+        };
+        let (permissions, questions) =
+            (!chat.awaiting_user.permissions.is_empty(), chat.awaiting_user.questions > 0);
+        if permissions {
+            self.cancel_permissions(id);
+            if let Some(chat) = self.chats.get_mut(&id) {
+                chat.transcript.settle_tools(ToolStatus::Cancelled);
+                chat.redraw_view(View::Tools);
+            }
+            self.save(id);
+        }
+        if questions {
+            self.cancel_file_questions(id);
+        }
+        permissions || questions
     }
 
     pub(in crate::core) fn show_diff(&mut self, chat: Option<ChatId>, request: Option<u64>) {

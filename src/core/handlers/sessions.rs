@@ -183,6 +183,7 @@ impl State {
     pub(in crate::core) fn session_restored(&mut self, id: ChatId, setup: SessionSetup) {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         apply_setup(chat, setup);
+        chat.incoming_mut().settle_messages();
         let is_last = std::mem::take(&mut chat.opening.reopens_last);
         let verb = match std::mem::take(&mut chat.replay) {
             // The agent's version of the conversation is authoritative. It may continue the replay after its reply.

@@ -2,13 +2,14 @@
 
 use super::login;
 use crate::core::chat::Replay;
-use crate::core::chat::{Chat, Phase};
+use crate::core::chat::{Chat, Phase, Turn};
 use crate::core::failures;
 use crate::core::messages::agent::CallError;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::{AgentCommand, Effect};
 use crate::core::messages::event::Timer;
 use crate::core::messages::ids::CallId;
+use crate::core::messages::page::View;
 use crate::core::questions::Question;
 use crate::core::state::State;
 use crate::core::user_messages;
@@ -66,7 +67,7 @@ impl State {
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let (agent, session) = (chat.agent, chat.session.clone());
         let Phase::Running(turn) = &mut chat.phase else {
-            if self.withdraw_login(id) || self.withdraw_edits(id) {
+            if self.withdraw_login(id) || self.withdraw_edits(id) || self.cancel_late_requests(id) {
                 return;
             }
             return self.notify(Level::Info, "No turn to cancel");
@@ -167,7 +168,12 @@ impl State {
         let cancelled = chat.turn().is_some_and(|turn| turn.cancelled);
         // Some agents report `end_turn` for a cancelled turn.
         let stop = if cancelled { &StopReason::Cancelled } else { stop };
+        chat.transcript.settle_messages();
         let note = match stop {
+            StopReason::EndTurn if chat.has_silent_turn() => {
+                let note = format!("{} ended the turn without an answer", chat.agent_title());
+                Some((Severity::Info, note))
+            }
             StopReason::EndTurn => None,
             StopReason::Cancelled => Some((Severity::Info, "Cancelled".to_owned())),
             StopReason::MaxTokens => Some((
@@ -256,6 +262,7 @@ impl State {
             if pause {
                 chat.queue.pause();
             }
+            chat.transcript.settle_messages();
             // Gemini sends no further update for a tool call the user has rejected.
             chat.transcript.settle_tools(ToolStatus::Cancelled);
         }
@@ -378,6 +385,9 @@ impl State {
         let replayed = chat.replay.loading().is_some();
         let asked = chat.call_awaiting_permission(call);
         let named = chat.paths_of_call(call);
+        if patch.announces && chat.incoming().is_announced_anew(call) {
+            chat.redraw_view(View::Tools);
+        }
         let kind = chat.incoming_mut().tool(call, patch).call.kind;
         let paths = chat.paths_of_call(call);
         chat.bump_revisions(asked);
@@ -434,6 +444,12 @@ impl Chat {
     /// Like [`Self::incoming_mut`], but immutable.
     pub(in crate::core) fn incoming(&self) -> &Transcript {
         self.replay.loading().unwrap_or(&self.transcript)
+    }
+
+    /// Whether the agent was sent a prompt and nothing has come of it so far that the user sees.
+    fn has_silent_turn(&self) -> bool {
+        let is_last = |turn: &Turn| turn.entry + 1 == self.transcript.entries().len();
+        self.turn().is_some_and(|turn| turn.call.is_some() && is_last(turn))
     }
 
     /// Returns the paths of the files that a tool call names.

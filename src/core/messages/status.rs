@@ -16,9 +16,9 @@ pub enum ChatState {
     Starting,
     /// The agent waits for a prompt.
     Ready,
-    /// A turn is running.
+    /// A turn is running, or a tool call after the end of one.
     Running,
-    /// A turn is running and waits for the user.
+    /// The same, and a request waits for the user.
     Waiting,
     /// A turn was cancelled and has not ended yet.
     Cancelling,
@@ -58,6 +58,8 @@ pub struct ChatStatus {
     pub state: ChatState,
     /// What the agent is doing or why it failed, in one line.
     pub detail: Option<String>,
+    /// Whether no turn is running: what is open came after the end of one, and a prompt is sent at once.
+    pub is_between_turns: bool,
     /// The prompt that the agent is working on, unless it is very long or cancelled.
     pub prompt: Option<String>,
     /// Queued prompts, in the order they will be sent.

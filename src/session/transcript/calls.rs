@@ -6,13 +6,14 @@ use crate::session::entry::{Decision, Entry, PermissionEntry, ToolEntry};
 use crate::session::ids::ToolCallId;
 use crate::session::permission::DecidedBy;
 use crate::session::shown::Shown;
-use crate::session::tool_call::{ToolCallPatch, ToolStatus};
+use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolStatus};
 
 impl Transcript {
     /// Starts another session after the existing entries. Its agent may use the same ids again, so
     /// earlier tool calls get new ones.
     pub fn begin_session(&mut self) {
         self.terminals_to_text();
+        self.forget_messages();
         let earlier: Vec<_> = self.calls.drain().collect();
         for (id, index) in earlier {
             let unused = self.unused_id(&id);
@@ -36,6 +37,55 @@ impl Transcript {
             .unwrap_or_else(|| id.clone())
     }
 
+    /// Whether a tool call that is announced is another one than the one with its id, which was there before the latest prompt,
+    /// has ended and waits for nobody.
+    pub fn is_announced_anew(&self, id: &ToolCallId) -> bool {
+        let is_over = |tool: &ToolEntry| !tool.call.status.is_open() && !tool.is_waiting();
+        self.find_tool(id).is_some_and(is_over) && self.is_before_prompt(id)
+    }
+
+    fn is_before_prompt(&self, id: &ToolCallId) -> bool {
+        let index = self.calls.get(id).copied();
+        index.is_some_and(|index| self.turn_start.is_some_and(|start| index < start))
+    }
+
+    /// Whether a permission request with this id is about another call than the one that has the id, or asks about it once
+    /// more. So it gets a card of its own, and what was decided stays.
+    pub fn is_asked_anew(&self, id: &ToolCallId) -> bool {
+        let Some(tool) = self.find_tool(id) else { return false };
+        match &tool.asked {
+            Some(asked) => asked.decision != Decision::Waiting,
+            None => {
+                // A call that we have cancelled, since its turn has ended, may ask late.
+                let has_ended =
+                    matches!(tool.call.status, ToolStatus::Completed | ToolStatus::Failed);
+                has_ended || self.is_before_prompt(id)
+            }
+        }
+    }
+
+    /// Gives a tool call another id, so that the next call with its id is a new one. While it is open, it goes on with the
+    /// status of that.
+    pub(super) fn retire(&mut self, id: &ToolCallId) -> Option<ToolCall> {
+        let unused = self.unused_id(id);
+        let index = self.calls.remove(id)?;
+        let tool = self.tool_at(index);
+        let call = tool.call.clone();
+        tool.call.id = unused.clone();
+        // Whoever asks again wants no more than what is asked for then.
+        if let Some(asked) = &mut tool.asked {
+            asked.shown = None;
+        }
+        if call.status.is_open() {
+            self.duplicates.entry(id.clone()).or_default().push(index);
+        } else {
+            self.duplicates.remove(id);
+        }
+        self.calls.insert(unused, index);
+        self.mark_changed(index);
+        Some(call)
+    }
+
     /// Adds a permission request to a tool call and returns the id of the tool call that shows it.
     /// If an earlier request for the call is still unanswered, the new one is shown by a duplicate
     /// of the tool call.
@@ -45,10 +95,15 @@ impl Transcript {
         patch: ToolCallPatch,
         asked: PermissionEntry,
     ) -> ToolCallId {
-        let waits = |tool: &ToolEntry| {
-            tool.asked.as_ref().is_some_and(|asked| asked.decision == Decision::Waiting)
-        };
-        let Some(call) = self.find_tool(id).filter(|tool| waits(tool)).map(|tool| &tool.call)
+        if self.is_asked_anew(id)
+            && let Some(earlier) = self.retire(id)
+        {
+            // What a request leaves out is as it was.
+            if earlier.status.is_open() || patch.title.is_none() {
+                self.push_tool(ToolCall { status: ToolStatus::Pending, output: None, ..earlier });
+            }
+        }
+        let Some(call) = self.find_tool(id).filter(|tool| tool.is_waiting()).map(|tool| &tool.call)
         else {
             self.tool(id, patch).asked = Some(asked);
             return id.clone();
@@ -119,7 +174,9 @@ impl Transcript {
     pub(super) fn copy_status(&mut self, id: &ToolCallId, status: Option<ToolStatus>) {
         let Some(status) = status else { return };
         for index in self.duplicates.get(id).cloned().unwrap_or_default() {
-            if let Some(Entry::Tool(tool)) = self.entries.get_mut(index) {
+            if let Some(Entry::Tool(tool)) = self.entries.get_mut(index)
+                && tool.call.status.is_open()
+            {
                 tool.call.status = status;
                 self.mark_changed(index);
             }

@@ -20,7 +20,9 @@ impl Transcript {
                 self.entries[index] = Entry::Note(note);
                 self.mark_changed(index);
             }
-            None => self.push(Entry::Note(note)),
+            None => {
+                self.push(Entry::Note(note));
+            }
         }
     }
 
@@ -34,7 +36,9 @@ impl Transcript {
                 *old = note;
                 self.mark_changed(self.entries.len() - 1);
             }
-            _ => self.push(Entry::Note(note)),
+            _ => {
+                self.push(Entry::Note(note));
+            }
         }
     }
 

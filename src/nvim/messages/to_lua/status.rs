@@ -28,6 +28,8 @@ pub(in crate::nvim) struct Status {
     state: State,
     /// What the agent is doing or why it failed, in one line.
     detail: Option<Label>,
+    /// Whether no turn is running: what is open came after the end of one, and a prompt is sent at once.
+    is_between_turns: bool,
     /// The prompt that the agent is working on, unless it is very long or cancelled.
     prompt: Option<Prose>,
     /// Queued prompts, in the order they will be sent.
@@ -59,9 +61,9 @@ pub(in crate::nvim) enum State {
     Starting,
     /// The agent waits for a prompt.
     Ready,
-    /// A turn is running.
+    /// A turn is running, or a tool call after the end of one.
     Running,
-    /// A turn is running and waits for the user.
+    /// The same, and a request waits for the user.
     Waiting,
     /// A turn was cancelled and has not ended yet.
     Cancelling,
@@ -191,6 +193,7 @@ impl From<ChatStatus> for Status {
             session_title: it.session_title.map(Label::new),
             state: it.state.into(),
             detail: it.detail.map(Label::new),
+            is_between_turns: it.is_between_turns,
             prompt: it.prompt.map(Prose::new),
             queued: each(it.queued, Prose::new),
             queue_numbers: it.queue_numbers,
