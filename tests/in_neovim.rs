@@ -60,6 +60,7 @@ mod permission_unasked;
 mod pictures;
 mod planted;
 mod plugins;
+mod printed;
 mod project_rules;
 mod provider;
 mod queue;

@@ -4,19 +4,19 @@
 
 use super::handshake::Handshake;
 use super::peer::{Outcome, Peer, Tokens};
+use super::printed::Printed;
 use super::stderr::{self, Tail};
 use super::stderr_log::StderrLog;
-use super::trace::{self, Trace};
+use super::trace;
 use super::transport::{Opened, Remote, Transport};
 use super::writer::Input;
 use super::{Batch, GracePeriods};
 use crate::core::messages::agent::{AgentEvent, CallError, Exit, ExitCause};
 use crate::core::messages::effect::AgentCommand;
 use crate::core::messages::ids::{AgentId, CallId};
-use crate::jsonrpc::incoming::{self, Line, Lines};
+use crate::jsonrpc::incoming::Lines;
 use crate::session::agent::AgentConfig;
 use parking_lot::Mutex;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -138,6 +138,7 @@ struct Connection<'a> {
     output: Option<Output>,
     buffer: Box<[u8]>,
     lines: Lines,
+    printed: Printed,
     peer: Peer,
     outcome: Outcome,
     /// Events that the event loop has not received yet.
@@ -179,6 +180,7 @@ impl<'a> Connection<'a> {
             output: Some(opened.output),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             lines: Lines::default(),
+            printed: Printed::default(),
             peer,
             outcome: Outcome::default(),
             batch: Vec::new(),
@@ -209,7 +211,9 @@ impl<'a> Connection<'a> {
         loop {
             let deadline = self.deadlines.keys().next().map(|(at, _)| *at);
             let silent = self.peer.silence().map(|silence| self.last_output + silence);
-            let wake = until.into_iter().chain(deadline).chain(silent).min();
+            let unfinished = self.printed.unfinished(&self.lines, &self.peer);
+            let unfinished = unfinished.map(|wait| self.last_output + wait);
+            let wake = until.into_iter().chain(deadline).chain(silent).chain(unfinished).min();
             // After the agent's exit, only the contents of the pipe are left to read.
             let is_full = self.input.is_full() && !self.input.is_closed();
             let may_read = self.exited || !is_full && self.unsent_bytes < MAX_UNSENT_BYTES;
@@ -262,6 +266,10 @@ impl<'a> Connection<'a> {
                     if silent.is_some_and(|silent| silent <= Instant::now()) {
                         self.fell_silent();
                     }
+                    if unfinished.is_some_and(|unfinished| unfinished <= Instant::now()) {
+                        self.printed.show_unfinished(&self.lines, &mut self.outcome);
+                        self.dispatch();
+                    }
                     if until.is_some_and(|until| until <= Instant::now()) {
                         return Stopped::TimedOut;
                     }
@@ -285,22 +293,28 @@ impl<'a> Connection<'a> {
     /// Passes the first `read` bytes of the buffer to the peer.
     fn receive(&mut self, read: usize) {
         self.last_output = Instant::now();
-        let Self { lines, buffer, peer, outcome, trace, .. } = self;
+        let Self { lines, buffer, peer, outcome, trace, printed, .. } = self;
         let mut trace = trace.lock();
         trace.hear();
-        lines.feed(&buffer[..read], |line| receive_line(&line, peer, outcome, &mut trace));
+        lines.feed(&buffer[..read], |line| printed.receive(&line, peer, outcome, &mut trace));
         drop(trace);
+        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Printed(_));
+        let is_told = outcome.events.iter().any(is_told);
         self.unsent_bytes += read;
+        // Whoever is told where to sign in needs as long for that as an agent for its answer.
+        if is_told {
+            self.restart_deadlines();
+        }
         self.dispatch();
     }
 
     /// Passes a last line without a newline to the peer.
     fn receive_end(&mut self) {
         self.output = None;
-        let Self { lines, peer, outcome, trace, .. } = self;
+        let Self { lines, peer, outcome, trace, printed, .. } = self;
         let mut trace = trace.lock();
         trace.hear();
-        lines.end(|line| receive_line(&line, peer, outcome, &mut trace));
+        lines.end(|line| printed.receive(&line, peer, outcome, &mut trace));
         drop(trace);
         self.dispatch();
     }
@@ -456,29 +470,6 @@ impl<'a> Connection<'a> {
         self.peer.close(&mut self.outcome);
         self.dispatch();
         last_events.append(&mut self.batch);
-    }
-}
-
-fn receive_line(line: &Line<'_>, peer: &mut Peer, outcome: &mut Outcome, trace: &mut Trace) {
-    let bytes = match line {
-        Line::Whole(bytes) => *bytes,
-        Line::TooLong { bytes } => {
-            tracing::error!(target: "acp", bytes, "a line that is too long was dropped");
-            return;
-        }
-    };
-    peer.saw_output(outcome);
-    // Checking first is several times as fast as `from_utf8_lossy` where nothing has to be replaced.
-    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
-    match incoming::parse(&text) {
-        Ok(message) => {
-            trace.record_received(bytes, Some(&message));
-            peer.receive(message, outcome);
-        }
-        Err(stray) => {
-            trace.record_received(bytes, None);
-            tracing::warn!(target: "acp", size = bytes.len(), "stray line on stdout: {stray}");
-        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod openoxide;
 mod options;
 pub mod peer;
 mod plan;
+mod printed;
 pub mod quirks;
 pub mod redact;
 mod stderr;

@@ -122,6 +122,13 @@ impl Peer {
         }
     }
 
+    /// Whether a start or a login waits for the agent.
+    pub fn is_starting(&self) -> bool {
+        use CallKind::{Initialize, NewSession, Plain, Restore};
+        let starts = |kind| matches!(kind, Initialize | NewSession | Restore | Plain);
+        self.held.is_some() || self.calls.values().any(|pending| starts(pending.kind))
+    }
+
     /// Returns after how long a silence of the agent [`Self::fell_silent`] is to be called, if at all.
     pub fn silence(&self) -> Option<Duration> {
         self.held.map(|_| READY_LIMIT).or_else(|| self.dialect.silence())

@@ -4,6 +4,7 @@
 use super::stderr_log::StderrLog;
 use super::trace;
 use crate::jsonrpc::incoming::{Line, Lines};
+use crate::jsonrpc::noise::skip_escape;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -119,7 +120,7 @@ fn push_line(
 }
 
 /// Decodes a line, removes escape sequences and control characters except for tabs, and cuts it at `MAX_LINE_BYTES`.
-fn clean(bytes: &[u8]) -> String {
+pub(super) fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut clean = String::with_capacity(text.len().min(MAX_LINE_BYTES));
     let mut chars = text.chars();
@@ -136,31 +137,6 @@ fn clean(bytes: &[u8]) -> String {
         }
     }
     clean
-}
-
-/// Skips the rest of an escape sequence after ESC (ECMA-48: CSI up to its final byte, strings up to their terminator).
-fn skip_escape(chars: &mut std::str::Chars<'_>) {
-    match chars.next() {
-        Some('[') => {
-            chars.find(|c| ('\u{40}'..='\u{7e}').contains(c));
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while let Some(c) = chars.next() {
-                if c == '\u{7}' || c == '\u{9c}' {
-                    break;
-                }
-                if c == '\u{1b}' {
-                    chars.next();
-                    break;
-                }
-            }
-        }
-        // Two-byte sequences, and those with intermediate bytes such as `ESC ( B`.
-        Some('\u{20}'..='\u{2f}') => {
-            chars.find(|c| ('\u{30}'..='\u{7e}').contains(c));
-        }
-        _ => {}
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! An agent process and what its sessions share: its configuration, its handshake and its capabilities. The handlers
 //! decide what happens to it.
 
+use super::printed::Printed;
 use super::size;
 use crate::session::agent::{AgentConfig, AgentInfo};
 use crate::session::author::ChatId;
@@ -27,6 +28,8 @@ pub(super) struct AgentConnection {
     pub(super) info: AgentInfo,
     /// The stage of its handshake.
     pub(super) stage: ConnectionStage,
+    /// What it has printed instead of sending a message.
+    pub(super) printed: Printed,
     /// Updates for sessions whose `session/new` reply has not arrived, oldest first.
     held_updates: VecDeque<(SessionId, Update)>,
     /// Their size.
@@ -51,7 +54,8 @@ impl AgentConnection {
     pub(super) fn new(config: AgentConfig, cwd: PathBuf) -> Self {
         let (info, stage, held_updates) =
             (AgentInfo::default(), ConnectionStage::Initializing, VecDeque::new());
-        Self { config, cwd, info, stage, held_updates, held_bytes: 0 }
+        let printed = Printed::default();
+        Self { config, cwd, info, stage, printed, held_updates, held_bytes: 0 }
     }
 
     /// Whether starting this configuration in `cwd` would run the same program with the same environment.

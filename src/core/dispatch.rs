@@ -75,6 +75,7 @@ impl State {
             Event::Timer(Timer::Steady(chat, number)) => self.connection_is_steady(chat, number),
             Event::Timer(Timer::ToolRow(token)) => self.tool_row_over(token),
             Event::Timer(Timer::ToolLimit(token, caller)) => self.tool_limit_over(token, caller),
+            Event::Timer(Timer::Printed(agent)) => self.show_printed(agent),
             Event::Timer(Timer::ReviewUpdates) => self.review_updates.release(),
             Event::FrameLost => self.frame_lost(),
             Event::TracePiece(piece) => self.trace_arrived(piece),
@@ -101,6 +102,7 @@ impl State {
             AgentEvent::Withdrawn(token) => self.withdrawn(token),
             AgentEvent::Answer { call, result } => self.reply_received(call, result),
             AgentEvent::Meta(meta) => self.meta_of_agent(agent, &meta),
+            AgentEvent::Printed(line) => self.printed(agent, line),
             AgentEvent::Exited(exit) => self.exited(agent, &exit),
         }
     }

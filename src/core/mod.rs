@@ -9,6 +9,7 @@ mod connection;
 mod drawn;
 mod event_subject;
 mod listening;
+mod printed;
 mod questions;
 mod requests;
 mod review_updates;

@@ -78,6 +78,11 @@ impl Lines {
         self.partial.len()
     }
 
+    /// The line whose end has not been read.
+    pub fn partial(&self) -> &[u8] {
+        &self.partial
+    }
+
     /// Drops the line whose end has not been read, as one that is too long.
     pub fn give_up(&mut self) {
         if !self.partial.is_empty() {
@@ -283,6 +288,35 @@ pub fn repair_surrogates(json: &str) -> Option<String> {
         repaired.push_str(&json[copied..]);
         repaired
     })
+}
+
+/// Splits off the first half of a surrogate pair at the end of what is between the quotes of a JSON string. Its other half may be
+/// at the beginning of the next string of a stream.
+pub fn split_half(json: &str) -> (&str, Option<u16>) {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'\\', &json.as_bytes()[at..]) {
+        let escape = at + found;
+        at = match (utf16_unit(json, escape), utf16_unit(json, escape + 6)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => escape + 12,
+            (Some(unit @ 0xD800..=0xDBFF), _) if escape + 6 == json.len() => {
+                return (&json[..escape], Some(unit));
+            }
+            (Some(_), _) => escape + 6,
+            (None, _) => escape + 1 + usize::from(json.is_char_boundary(escape + 2)),
+        };
+        if at >= json.len() {
+            break;
+        }
+    }
+    (json, None)
+}
+
+/// Joins the first half of a surrogate pair with the second one, if what is between the quotes of a JSON string begins with that.
+/// Returns the character and the rest.
+pub fn join_half(first: u16, json: &str) -> Option<(char, &str)> {
+    let second = utf16_unit(json, 0)?;
+    let character = char::decode_utf16([first, second]).next()?.ok()?;
+    (character.len_utf16() == 2).then(|| (character, &json[6..]))
 }
 
 /// Returns the code unit of the `\uXXXX` escape at byte `at`, if there is one.

@@ -2,6 +2,7 @@
 //! tour and the replay. It does no I/O and knows nothing of ACP.
 
 pub mod incoming;
+pub mod noise;
 pub mod outgoing;
 pub mod printed;
 pub mod recording;

@@ -158,7 +158,25 @@ pub struct Note {
     pub denied: Option<PathBuf>,
 }
 
+/// How the key of a note begins that repeats what an agent has printed.
+const PRINTED: &str = "printed ";
+
 impl Note {
+    /// The key of the note with what the agent of this number has printed.
+    pub fn printed_key(agent: u32) -> Option<String> {
+        Some(format!("{PRINTED}{agent}"))
+    }
+
+    /// Returns the note as it is saved: an address to sign in at may have a token in it.
+    #[must_use]
+    pub fn to_save(&self) -> Self {
+        let mut saved = self.clone();
+        if self.key.as_ref().is_some_and(|key| key.starts_with(PRINTED)) {
+            saved.details.clear();
+        }
+        saved
+    }
+
     /// Creates a note of one line.
     pub fn new(severity: Severity, title: impl Into<String>) -> Self {
         Self { severity, title: title.into(), details: Vec::new(), key: None, denied: None }

@@ -4,6 +4,7 @@
 mod calls;
 mod elicitations;
 mod growth;
+mod message_index;
 mod messages;
 mod notes;
 mod terminal_cache;
@@ -17,7 +18,7 @@ use super::saved::TranscriptPart;
 use super::tool_call::{ToolCall, ToolCallPatch, ToolContent, ToolKind, ToolStatus};
 use super::update::{PlanEntry, Role};
 use growth::Growth;
-use messages::Messages;
+use message_index::Messages;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use terminal_cache::TerminalCache;

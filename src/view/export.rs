@@ -163,7 +163,7 @@ fn add_note(out: &mut String, note: &Note) {
         Severity::Warning => "Warning: ",
         Severity::Error => "Error: ",
     };
-    add_quote(out, &format!("{kind}{}\n{}", note.title, note.details.join("\n")));
+    add_quote(out, &format!("{kind}{}\n{}", note.title, note.to_save().details.join("\n")));
 }
 
 /// Adds a quote. Each line stays one.

@@ -48,7 +48,9 @@ fn goes_on(version: &Version, world: &mut World, what: &dyn std::fmt::Debug) {
     world.deny_all();
     world.answer_forms(&ElicitationChoice::Decline);
     version.end_turn(world);
-    assert_eq!(world.stands, ChatState::Ready, "{what:?}");
+    // A tool call may go on after its turn.
+    let stands = world.stands;
+    assert!(matches!(stands, ChatState::Ready | ChatState::Running), "{what:?}: {stands:?}");
     world.prompt("and now?");
     world.update(&json!({"sessionUpdate": "agent_message_chunk",
         "content": {"type": "text", "text": "It goes on."}, "messageId": "goes-on"}));

@@ -272,12 +272,18 @@ fn an_update_that_is_nested_too_deeply_becomes_an_unknown_update() {
 fn a_chunk_with_half_a_surrogate_pair_is_not_lost() {
     let mut peer = new_peer();
     let line = r#"{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\ud83d"}}}}"#;
-    let out = receive(&mut peer, line);
-    let [AgentEvent::Update { update: Update::Chunk { content, .. }, .. }] = out.events.as_slice()
-    else {
-        panic!("{out:?}");
+    let mut said = |line: &str| {
+        let out = receive(&mut peer, line);
+        let [AgentEvent::Update { update: Update::Chunk { content, .. }, .. }] =
+            out.events.as_slice()
+        else {
+            panic!("{out:?}");
+        };
+        content.text().map(str::to_owned)
     };
-    assert_eq!(content.text(), Some("a\u{fffd}"));
+    // The other half may follow.
+    assert_eq!(said(line).as_deref(), Some("a"));
+    assert_eq!(said(&line.replace("\\ud83d", "b")).as_deref(), Some("\u{fffd}ab"));
 }
 
 /// Holds (Hostile agents): Of more requests than any agent makes, the rest is refused at once, and room is made by answers.

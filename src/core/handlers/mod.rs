@@ -20,6 +20,7 @@ mod options;
 mod pages;
 mod permission;
 mod persistence;
+mod printed;
 mod prompt_context;
 mod proposed_writes;
 mod queue;

@@ -54,6 +54,9 @@ pub enum AgentEvent {
     },
     /// `_meta` of a reply that is about no session.
     Meta(Meta),
+    /// It has printed a line that is no message, while a start or a login waits for it. Without escape sequences; a line that
+    /// begins like the one before is that line, with more text.
+    Printed(String),
     /// The process has ended or closed its stdout. Always the last event of an agent.
     Exited(Exit),
 }

@@ -164,6 +164,8 @@ pub enum Timer {
     ToolRow(ToolCallToken),
     /// Whether this call is answered. The second token is that of who waits for the answer.
     ToolLimit(ToolCallToken, ToolCallToken),
+    /// Showing what this agent has printed, if chats still wait for it.
+    Printed(AgentId),
     /// Telling the editor what has changed in the review since it was told last.
     ReviewUpdates,
 }

@@ -1,5 +1,6 @@
 //! Which sessions there are: those that the indexes list, and those in the archive. Where both have one, the index is right, since
-//! the archive keeps a session until the index lists it again.
+//! the archive keeps a session until the index lists it again. The indexes are read before and after the archive: a session that
+//! another thread or program moves between the two meanwhile, in either direction, is in one of the three.
 
 use super::archive;
 use super::index;
@@ -11,23 +12,27 @@ use std::path::Path;
 /// Returns the sessions of a folder, most recently used first. `store` is the folder of the store. An index that cannot be read
 /// is left out.
 pub(super) fn of_folder(store: &Path, cwd: &Path) -> Vec<SavedSession> {
-    let indexed = index::read(store, cwd).unwrap_or_else(|error| {
-        tracing::error!(path = %cwd.display(), %error, "sessions cannot be read");
-        Vec::new()
-    });
-    merged(indexed, archive::list(store, cwd))
+    let indexed = || {
+        index::read(store, cwd).unwrap_or_else(|error| {
+            tracing::error!(path = %cwd.display(), %error, "sessions cannot be read");
+            Vec::new()
+        })
+    };
+    let (before, archived) = (indexed(), archive::list(store, cwd));
+    merged([indexed(), before, archived])
 }
 
 /// Returns the sessions of all folders, most recently used first. What cannot be read is left out.
 pub(super) fn of_all_folders(store: &Path) -> Vec<SavedSession> {
-    merged(index::read_all(store), archive::list_all(store))
+    let (before, archived) = (index::read_all(store), archive::list_all(store));
+    merged([index::read_all(store), before, archived])
 }
 
-fn merged(mut sessions: Vec<SavedSession>, archived: Vec<SavedSession>) -> Vec<SavedSession> {
-    if !archived.is_empty() {
-        let listed: HashSet<StoreKey> = sessions.iter().map(SavedSession::key).collect();
-        sessions.extend(archived.into_iter().filter(|session| !listed.contains(&session.key())));
-    }
+/// Joins lists, of which earlier ones are right.
+fn merged(lists: [Vec<SavedSession>; 3]) -> Vec<SavedSession> {
+    let mut listed: HashSet<StoreKey> = HashSet::new();
+    let mut sessions: Vec<SavedSession> =
+        lists.into_iter().flatten().filter(|session| listed.insert(session.key())).collect();
     sessions.sort_by_key(|session| Reverse(session.used_at));
     sessions
 }

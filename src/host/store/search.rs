@@ -2,16 +2,14 @@
 //! are read as they are: lines without one of the words are never decoded. Without an index, there is nothing to keep up to
 //! date, and a gigabyte in the cache of the system takes a fraction of a second.
 
-use super::archive;
 use super::listed;
-use super::transcripts::{self, MAX_FILE};
+use super::transcripts::{self, MAX_FILE, Saved};
 use crate::session::saved::SavedSession;
 use crate::session::search::{MarkedLine, Matcher, SearchHit, SearchQuery, SearchResult, WordSet};
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -152,12 +150,10 @@ impl Search<'_> {
         let found = self.matcher.words_in(title);
         let mut scan = Scan { search: self, found, best: None };
         if !scan.is_complete() {
-            match File::open(transcripts::file_of(&self.folder, &session.key())) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    let archived = archive::open(self.store, &session.key())?;
-                    visit_lines(archived, buffer, |lines| scan.look_at(lines))?;
-                }
-                file => visit_lines(file?, buffer, |lines| scan.look_at(lines))?,
+            let key = session.key();
+            match transcripts::open_any(self.store, &self.folder, &key)? {
+                Saved::File(file) => visit_lines(file, buffer, |lines| scan.look_at(lines))?,
+                Saved::Archived(file) => visit_lines(file, buffer, |lines| scan.look_at(lines))?,
             }
         }
         Ok(scan.is_complete().then(|| SearchHit {

@@ -135,17 +135,11 @@ impl Transcripts {
 
     /// Loads a transcript, also an archived one; empty if there is none.
     pub(super) fn read(&self, session: &StoreKey) -> io::Result<SavedTranscript> {
-        match File::open(file_of(&self.folder, session)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match archive::open(&self.store, session) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        Ok(SavedTranscript::default())
-                    }
-                    archived => decode(archived?),
-                }
-            }
-            file => {
-                let file = file?;
+        match open_any(&self.store, &self.folder, session) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SavedTranscript::default()),
+            Err(error) => Err(error),
+            Ok(Saved::Archived(archived)) => decode(archived),
+            Ok(Saved::File(file)) => {
                 let size = file.metadata()?.len();
                 if size > MAX_FILE {
                     return Err(io::Error::other(format!("it has {size} bytes")));
@@ -268,6 +262,27 @@ impl OpenTranscript {
         append(file, &lines)?;
         let is_overgrown = file.metadata()?.len() > 2 * self.shortest + MAX_REPLACED;
         Ok(if is_overgrown { SaveResult::Overgrown } else { SaveResult::Written })
+    }
+}
+
+/// A transcript as it is found.
+pub(super) enum Saved {
+    File(File),
+    Archived(archive::Archived),
+}
+
+/// Opens the transcript of a session, also an archived one. `folder` is that of all transcripts.
+pub(super) fn open_any(store: &Path, folder: &Path, session: &StoreKey) -> io::Result<Saved> {
+    let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    match File::open(file_of(folder, session)) {
+        Err(error) if is_missing(&error) => match archive::open(store, session) {
+            // It may have been restored in between.
+            Err(error) if is_missing(&error) => {
+                File::open(file_of(folder, session)).map(Saved::File)
+            }
+            archived => archived.map(Saved::Archived),
+        },
+        file => file.map(Saved::File),
     }
 }
 

@@ -2,33 +2,14 @@
 //! send a message in pieces without an id and then as a whole with one, or the other way round.
 
 use super::Transcript;
+use super::message_index::{Messages, Repeat};
 use crate::session::content::Content;
 use crate::session::entry::{Attached, Entry, Message};
 use crate::session::ids::MessageId;
 use crate::session::update::Role;
-use std::collections::HashMap;
 
 /// A message with fewer bytes and no blank in it may be the first piece of one, so that what is equal to it may go on with it.
 const MIN_WHOLE: usize = 16;
-
-/// What is known of the messages of a session.
-#[derive(Debug, Default)]
-pub(super) struct Messages {
-    /// The entries with the text of each message, oldest first. There are several if something else came in between.
-    by_id: HashMap<(Role, MessageId), Vec<usize>>,
-    repeat: Option<Repeat>,
-}
-
-/// Pieces that so far repeat a message from its beginning. They are not shown until it is clear that they do not.
-#[derive(Debug)]
-struct Repeat {
-    /// The message that is repeated: the last entry.
-    message: usize,
-    /// The id that they have.
-    id: Option<MessageId>,
-    /// How many bytes of the message were repeated.
-    matched: usize,
-}
 
 impl Transcript {
     /// Adds a piece of a message: to the message with its id, also if that is not the last one; without an id, to the last

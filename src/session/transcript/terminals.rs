@@ -99,6 +99,9 @@ impl Transcript {
         if let Entry::Tool(tool) = &mut entry {
             to_text(&mut tool.call.content, |id| self.terminals.get(id));
         }
+        if let Entry::Note(note) = &mut entry {
+            *note = note.to_save();
+        }
         entry
     }
 

@@ -319,3 +319,29 @@ async fn an_archived_session_is_private() {
     let bytes = fs::read(&file).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("12345678"));
 }
+
+/// Holds (Sessions): A session that is archived or opened while sessions are listed is in the list.
+#[tokio::test]
+async fn a_list_has_what_is_moved_meanwhile() {
+    let folder = Folder::new("archive-moved");
+    let store = folder.store();
+    for number in 0..101 {
+        talk(&store, &number.to_string(), "words").await;
+    }
+    store.flush();
+    let root = folder.0.clone();
+    let reader = thread::spawn(move || {
+        let mut counts = std::collections::BTreeSet::new();
+        for _ in 0..300 {
+            counts.insert(listed::of_folder(&root, Path::new(CWD)).len());
+        }
+        counts
+    });
+    // Each is used, which archives another one.
+    while !reader.is_finished() {
+        let oldest = ids(&store).await.pop().unwrap();
+        store.save(session(&oldest), false, vec![(1, message("more"))]);
+        store.release(session(&oldest).key());
+    }
+    assert_eq!(reader.join().unwrap().into_iter().collect::<Vec<_>>(), [101]);
+}
