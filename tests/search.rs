@@ -7,7 +7,7 @@ use rat_nvim::session::entry::{Entry, Message};
 use rat_nvim::session::saved::SavedSession;
 use rat_nvim::session::update::Role;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Holds (Searching): A session of another folder is found after a restart, and opened there.
 #[test]
@@ -57,12 +57,12 @@ fn said(text: &str) -> Entry {
 }
 
 /// Fills a store with closed sessions. Only the first one has a xylophone.
-async fn fill(store: &Store, cwd: &PathBuf, sessions: usize) {
+async fn fill(store: &Store, cwd: &Path, sessions: usize) {
     for number in 0..sessions {
         let session = SavedSession {
             agent: "fake".into(),
             id: format!("session{number}").into(),
-            cwd: cwd.clone(),
+            cwd: cwd.to_owned(),
             title: Some(format!("title {number}")),
             used_at: 0,
             in_place: false,
@@ -74,7 +74,7 @@ async fn fill(store: &Store, cwd: &PathBuf, sessions: usize) {
         store.release(key);
     }
     // It is answered after everything is saved.
-    store.list(cwd.clone()).await;
+    store.list(cwd.to_owned()).await;
 }
 
 /// Holds (Searching): A session is found and opened however many there have been since.

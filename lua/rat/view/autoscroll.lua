@@ -55,7 +55,7 @@ end
 
 --- Returns what has to be at the top of the current window so that the end of the text is at its bottom.
 ---@param win integer the current window
----@return vim.fn.winrestview.dict? view nil if it is at the top already
+---@return {topline: integer, skipcol: integer}? view nil if it is at the top already
 local function view_of_end(win)
   local height = end_of_text.height(win)
   local now, last = vim.fn.line("w0"), vim.fn.line("$")
@@ -72,7 +72,7 @@ local function view_of_end(win)
         -- The end of a line that does not fit.
         local info = vim.fn.getwininfo(win)[1]
         local hidden = (used + rows - height) * (info.width - info.textoff)
-        return { topline = above, skipcol = hidden }
+        return { topline = above, skipcol = math.floor(hidden) }
       end
       break
     end

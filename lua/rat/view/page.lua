@@ -104,7 +104,10 @@ function M.open(buf, title, opts)
     end
     came_from[win] = back
   end
-  window_options.set(win, { wrap = opts.wrap, smoothscroll = opts.wrap, number = false, list = false })
+  window_options.set(
+    win,
+    { wrap = opts.wrap, smoothscroll = opts.wrap, number = false, list = false }
+  )
   M.set_title(buf, title)
   if opts.focus then
     splits.enter(win)

@@ -180,11 +180,8 @@ impl Transcript {
     /// Finds the messages of a restored session.
     pub(super) fn index_messages(&mut self) {
         for (index, entry) in self.entries.iter().enumerate() {
-            match entry {
-                Entry::Message(Message { role, id: Some(id), .. }) => {
-                    self.messages.by_id.entry((*role, id.clone())).or_default().push(index);
-                }
-                _ => {}
+            if let Entry::Message(Message { role, id: Some(id), .. }) = entry {
+                self.messages.by_id.entry((*role, id.clone())).or_default().push(index);
             }
         }
         let entries = std::mem::take(&mut self.entries);
