@@ -16,7 +16,7 @@ pub struct Candidate<'a> {
     pub json: &'a str,
 }
 
-/// Returns the parts of a line that may be a message although the line is none, at most [`MAX_TRIES`], of a long line one.
+/// Returns the parts of a line that may be a message although the line is none: at most eight, of a long line one.
 pub fn candidates(line: &str) -> impl Iterator<Item = Candidate<'_>> {
     let tries = if line.len() > LONG_LINE { 1 } else { MAX_TRIES };
     let end = line.rfind('}').map_or(0, |at| at + 1);
