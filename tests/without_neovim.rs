@@ -18,6 +18,7 @@ mod exec_terminal;
 mod exec_told;
 mod index;
 mod release;
+mod settings_files;
 mod tour;
 mod trust;
 mod trust_shells;

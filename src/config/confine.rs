@@ -51,7 +51,11 @@ pub(super) fn confinement(
 ) -> Result<Option<Confinement>, String> {
     let Some(option) = option else { return Ok(None) };
     let Circumstances { setting, roots, known, .. } = circumstances;
-    let Some(asked) = asked(option, setting)? else { return Ok(None) };
+    let asked = asked(option).map_err(|wrong| {
+        let dot = if wrong.key.is_empty() { "" } else { "." };
+        format!("{} is {}", setting(&format!("confine{dot}{}", wrong.key)), wrong.what)
+    })?;
+    let Some(asked) = asked else { return Ok(None) };
     let refused = |why: &str| Err(format!("{} is set, but {why}", setting("confine")));
     if !circumstances.is_here {
         return refused("it cannot hold for an agent that runs elsewhere");
@@ -172,8 +176,22 @@ impl Circumstances<'_> {
     }
 }
 
-/// Parses the option. `None` means `false`. The error is one line for the user.
-fn asked(option: &Value, setting: &dyn Fn(&str) -> String) -> Result<Option<Asked>, String> {
+/// What is wrong with the option.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// The key in its table; empty for the option as a whole.
+    pub(super) key: String,
+    /// What it is and what it can be.
+    pub(super) what: String,
+}
+
+/// Returns what is wrong with the form of the option, whatever can be enforced.
+pub(super) fn wrong_form(option: &Value) -> Option<Wrong> {
+    asked(option).err()
+}
+
+/// Parses the option. `None` means `false`.
+fn asked(option: &Value) -> Result<Option<Asked>, Wrong> {
     let table = match option {
         Value::Bool(false) => return Ok(None),
         Value::String(word) if word == "write" => return Ok(Some(Asked::default())),
@@ -181,16 +199,15 @@ fn asked(option: &Value, setting: &dyn Fn(&str) -> String) -> Result<Option<Aske
         // An empty Lua table may arrive as a list.
         Value::Array(items) if items.is_empty() => return Ok(Some(Asked::default())),
         other => {
-            let setting = setting("confine");
-            return Err(format!(
-                "{setting} is {other}; it can be false, \"write\" or a table with write, hide and net"
-            ));
+            let what =
+                format!("{other}; it can be false, \"write\" or a table with write, hide and net");
+            return Err(Wrong { key: String::new(), what });
         }
     };
     let mut asked = Asked::default();
     for (key, value) in table {
-        let name = || setting(&format!("confine.{key}"));
-        let expected = |what: &str| format!("{} is {value}; it can be {what}", name());
+        let wrong = |what: String| Wrong { key: key.clone(), what };
+        let expected = |what: &str| wrong(format!("{value}; it can be {what}"));
         match key.as_str() {
             "write" => {
                 let paths =
@@ -211,7 +228,7 @@ fn asked(option: &Value, setting: &dyn Fn(&str) -> String) -> Result<Option<Aske
                 asked.ports =
                     Some(list(value, port).ok_or_else(|| expected("a list of TCP ports"))?);
             }
-            _ => return Err(format!("{} is not an option; there are write, hide and net", name())),
+            _ => return Err(wrong("not an option; there are write, hide and net".to_owned())),
         }
     }
     Ok(Some(asked))

@@ -47,8 +47,7 @@ pub fn resolve(
     this_program: &Path,
 ) -> AgentConfig {
     let AgentSelection { name, options, mcp_servers, environment, directories } = request;
-    let invalid = settings.invalid_agents.get(&name).cloned();
-    let unclear = unclear_confinement(&settings, &name, &options);
+    let misread = settings.problem_of(&name);
     let source = source(&settings, &name, &options);
     let setting = |key: &str| source.setting(&name, key);
     let configured = match settings.agents.get(&name) {
@@ -70,10 +69,8 @@ pub fn resolve(
     if !matches!(remote, Ok(None)) {
         (agent.command, agent.install_hint) = (None, configured.install_hint.clone());
     }
-    let no_command = (agent.command.is_none() && matches!(remote, Ok(None))).then(|| {
-        let nothing = || format!("{} has neither command nor url", setting(""));
-        invalid.map_or_else(nothing, |invalid| invalid.problem)
-    });
+    let has_no_command = agent.command.is_none() && matches!(remote, Ok(None));
+    let no_command = has_no_command.then(|| format!("{} has neither command nor url", setting("")));
     let protocol = agent.dialect.as_deref().map(|dialect| protocol(&setting, dialect)).transpose();
     let reconnect = one_of(&setting, "reconnect", agent.reconnect.as_deref(), Reconnect::WORDS);
     let word = agent.on_cancel_timeout.as_deref();
@@ -92,8 +89,9 @@ pub fn resolve(
     let could_be_confined = could_be_confined(&agent, &circumstances);
     let confinement = confined(&mut agent, &circumstances);
     let problems = [
+        // What it was to say may have been stricter than anything else that is set.
+        misread,
         no_command,
-        unclear,
         protocol.as_ref().err().cloned(),
         remote.as_ref().err().cloned(),
         reconnect.as_ref().err().cloned(),
@@ -162,20 +160,6 @@ fn could_be_confined(agent: &AgentOptions, circumstances: &Circumstances<'_>) ->
         && circumstances.is_here
         && circumstances.known.is_some()
         && (circumstances.kernel)().check(false).is_ok()
-}
-
-/// Returns why it is not known whether the agent `name` is confined, if something in the settings file cannot be read.
-fn unclear_confinement(settings: &Settings, name: &str, options: &AgentOptions) -> Option<String> {
-    if options.confine.is_some() {
-        return None;
-    }
-    let invalid = settings.invalid_agents.get(name).filter(|invalid| invalid.is_confined);
-    let unclear = || {
-        "the settings file is not valid JSON, so it is not known which agents it confines; correct it"
-            .to_owned()
-    };
-    let invalid = invalid.map(|invalid| invalid.problem.clone());
-    invalid.or_else(|| settings.may_confine.then(unclear))
 }
 
 /// Returns what the option `key` of the agent `name` means, whose values are `words`; or what is wrong with it.

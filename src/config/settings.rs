@@ -1,10 +1,16 @@
 //! The settings file: JSON with `agent_servers` and `mcp_servers`, in the format of other ACP clients. Only a file in the
 //! user's own configuration is read, since a file in a project must not be able to start programs.
 
+mod closest;
+mod keys;
 mod place;
+mod problem;
 
-use self::place::Step;
+use self::place::{Place, Step};
+use self::problem::{Owner, Problem};
+use super::confine::wrong_form;
 use super::options::{AgentOptions, McpServerOptions};
+use super::presets::TOUR;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
@@ -32,24 +38,15 @@ pub struct Settings {
     pub agents: BTreeMap<String, AgentOptions>,
     /// MCP servers for all agents, by name.
     pub mcp_servers: BTreeMap<String, McpServerOptions>,
-    /// Agents whose entry is invalid, by name.
-    pub invalid_agents: BTreeMap<String, InvalidAgent>,
-    /// Whether the file cannot be parsed and may have confined agents.
-    pub may_confine: bool,
+    /// What is wrong with agents whose entry cannot be used, by name.
+    pub invalid_agents: BTreeMap<String, Problem>,
+    /// Why nothing in the file can be relied on: it may have said something about any agent.
+    pub unreliable: Option<String>,
     /// The agent that stands first in the file.
     pub first_agent: Option<String>,
     /// The name of the file; empty if there is none.
     pub file: String,
     text: Arc<str>,
-}
-
-/// An agent whose entry cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidAgent {
-    /// What is wrong with the entry.
-    pub problem: String,
-    /// Whether it would confine the agent.
-    pub is_confined: bool,
 }
 
 impl Settings {
@@ -58,26 +55,31 @@ impl Settings {
         let entry = [Step::Key(AGENT_SERVERS.to_owned()), Step::Key(agent.to_owned())];
         place::keys(&self.text, &entry)
     }
+
+    /// Returns why an agent cannot be started as it was written: its entry is wrong, or the file as a whole.
+    pub fn problem_of(&self, agent: &str) -> Option<String> {
+        let own = self.invalid_agents.get(agent).map(|problem| problem.in_file(&self.file));
+        own.or_else(|| self.unreliable.clone().filter(|_| agent != TOUR))
+    }
 }
 
 /// Reads a settings file. It blocks. A missing file counts as empty. Invalid entries are skipped; the second result has one
-/// line for each, with its location.
+/// line for each thing that is wrong, with its location.
 pub fn load(path: &Path) -> (Settings, Vec<String>) {
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     match read(path) {
-        Ok(Some(text)) => {
-            let (settings, problems) = parse(&text);
-            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let text = text.trim_start_matches('\u{feff}').into();
-            (Settings { file, text, ..settings }, problems)
-        }
+        Ok(Some(text)) => parse_file(file, &text),
         Ok(None) => Default::default(),
-        Err(problem) => (Settings::default(), vec![problem]),
+        Err(problem) => {
+            let unreliable = Some(format!("{file}: {problem}"));
+            (Settings { unreliable, file, ..Settings::default() }, vec![problem])
+        }
     }
 }
 
 fn read(path: &Path) -> Result<Option<String>, String> {
     let metadata = match path.metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_missing(&error) && !path.is_symlink() => return Ok(None),
         other => other.map_err(|error| error.to_string())?,
     };
     if !metadata.is_file() {
@@ -89,40 +91,65 @@ fn read(path: &Path) -> Result<Option<String>, String> {
     std::fs::read_to_string(path).map(Some).map_err(|error| error.to_string())
 }
 
-/// Parses the text of a settings file, like [`load`]. Unknown keys are ignored, since they belong to other clients.
+fn is_missing(error: &std::io::Error) -> bool {
+    [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind())
+}
+
+/// Parses the text of a settings file without a name, like [`load`].
+#[cfg(test)]
 pub fn parse(text: &str) -> (Settings, Vec<String>) {
-    let mut problems = Vec::new();
+    parse_file(String::new(), text)
+}
+
+fn parse_file(file: String, text: &str) -> (Settings, Vec<String>) {
     // Some editors begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut may_confine = false;
-    let mut file = match serde_json::from_str(text) {
-        Ok(Value::Object(file)) => file,
-        Ok(_) => {
-            problems.push("line 1, column 1: expected an object".to_owned());
-            Map::new()
-        }
-        Err(_) if text.trim().is_empty() => {
-            problems.push("the file is empty".to_owned());
-            Map::new()
-        }
-        Err(error) => {
-            problems.push(syntax_problem(&error));
-            may_confine = text.contains(CONFINE);
-            Map::new()
-        }
+    let (mut content, problem) = match serde_json::from_str(text) {
+        Ok(Value::Object(content)) => (content, None),
+        Ok(_) => (Map::new(), Some("line 1, column 1: expected an object".to_owned())),
+        Err(_) if text.trim().is_empty() => (Map::new(), Some("the file is empty".to_owned())),
+        Err(error) => (Map::new(), Some(syntax_problem(&error))),
     };
-    let first_agent = file.get(AGENT_SERVERS).and_then(Value::as_object);
+    if let Some(problem) = problem {
+        let comma = if file.is_empty() { "" } else { ": " };
+        let unreliable = Some(format!("{file}{comma}{problem}"));
+        return (Settings { unreliable, file, ..Settings::default() }, vec![problem]);
+    }
+    let first_agent = content.get(AGENT_SERVERS).and_then(Value::as_object);
     let first_agent = first_agent.and_then(|agents| agents.keys().next().cloned());
-    let mut agents = Section::new(AGENT_SERVERS);
-    agents.read(&mut file);
-    let mut servers = Section::new(MCP_SERVERS);
-    servers.read(&mut file);
-    problems.extend(agents.problems(text).chain(servers.problems(text)));
-    let invalid_agents = agents.problems_by_name();
-    let (agents, mcp_servers) = (agents.valid, servers.valid);
-    let settings =
-        Settings { agents, mcp_servers, invalid_agents, may_confine, ..Settings::default() };
-    (Settings { first_agent, ..settings }, problems)
+    let mut agents = Section::new(AGENT_SERVERS, text);
+    agents.read(&mut content);
+    let mut servers = Section::new(MCP_SERVERS, text);
+    servers.read(&mut content);
+    let mut problems = keys::check(text);
+    let of_values = agents.problems.drain(..).chain(servers.problems.drain(..));
+    let more = of_values.filter(|it| !problems.iter().any(|known| known.is_about_same(it)));
+    problems = more.collect::<Vec<_>>().into_iter().chain(problems).collect();
+    problems.sort();
+    let mut invalid_agents = BTreeMap::new();
+    for problem in &problems {
+        match &problem.owner {
+            Owner::File => {}
+            Owner::Agent(name) => {
+                invalid_agents.entry(name.clone()).or_insert_with(|| problem.clone());
+                agents.valid.remove(name);
+            }
+            Owner::Server(name) => {
+                servers.valid.remove(name);
+            }
+        }
+    }
+    let unreliable = problems.iter().find(|problem| problem.owner == Owner::File);
+    let settings = Settings {
+        agents: agents.valid,
+        mcp_servers: servers.valid,
+        invalid_agents,
+        unreliable: unreliable.map(|problem| problem.in_file(&file)),
+        first_agent,
+        file,
+        text: text.into(),
+    };
+    (settings, problems.iter().map(Problem::after_file).collect())
 }
 
 /// Puts the location first, as in "line 3, column 10: expected ident".
@@ -134,58 +161,27 @@ fn syntax_problem(error: &serde_json::Error) -> String {
 }
 
 /// A part of the file that has entries with names.
-struct Section<T> {
+struct Section<'a, T> {
     key: &'static str,
+    text: &'a str,
     valid: BTreeMap<String, T>,
-    invalid: Vec<Problem>,
+    problems: Vec<Problem>,
 }
 
-/// What is wrong with an entry.
-struct Problem {
-    /// `None` for the section as a whole.
-    entry: Option<String>,
-    path: Vec<Step>,
-    what: String,
-    /// Whether the entry would confine an agent.
-    is_confined: bool,
-}
-
-impl Problem {
-    fn new(entry: Option<&str>, path: Vec<Step>, what: impl Into<String>) -> Self {
-        Self { entry: entry.map(str::to_owned), path, what: what.into(), is_confined: false }
+impl<'a, T: DeserializeOwned> Section<'a, T> {
+    fn new(key: &'static str, text: &'a str) -> Self {
+        Self { key, text, valid: BTreeMap::new(), problems: Vec::new() }
     }
 
-    /// Describes it by the path to the value.
-    fn describe(&self) -> String {
-        let mut keys = String::new();
-        for step in &self.path {
-            match step {
-                Step::Key(key) if keys.is_empty() => keys.push_str(key),
-                Step::Key(key) => keys.extend([".", key]),
-                Step::Index(index) => keys.extend(["[", &index.to_string(), "]"]),
-            }
-        }
-        format!("{keys}: {}", self.what)
-    }
-}
-
-impl<T: DeserializeOwned> Section<T> {
-    fn new(key: &'static str) -> Self {
-        Self { key, valid: BTreeMap::new(), invalid: Vec::new() }
-    }
-
-    /// The problems, each with its place in the text of the file.
-    fn problems(&self, text: &str) -> impl Iterator<Item = String> {
-        let describe = |it: &Problem| format!("{}: {}", place::of(text, &it.path), it.describe());
-        self.invalid.iter().map(describe)
-    }
-
-    fn problems_by_name(&self) -> BTreeMap<String, InvalidAgent> {
-        let named = |it: &Problem| {
-            let (problem, is_confined) = (it.describe(), it.is_confined);
-            Some((it.entry.clone()?, InvalidAgent { problem, is_confined }))
+    /// Reports something about an entry, or about the section.
+    fn report(&mut self, entry: Option<&str>, path: &[Step], what: impl Into<String>) {
+        let owner = match entry {
+            _ if self.key == MCP_SERVERS => Owner::Server(entry.unwrap_or_default().to_owned()),
+            Some(entry) => Owner::Agent(entry.to_owned()),
+            None => Owner::File,
         };
-        self.invalid.iter().filter_map(named).collect()
+        let place: Place = place::of(self.text, path);
+        self.problems.push(Problem::new(owner, place, path, what));
     }
 
     /// Takes the section out of the file.
@@ -202,8 +198,7 @@ impl<T: DeserializeOwned> Section<T> {
             Some(Value::Array(entries)) if entries.is_empty() => {}
             Some(Value::Array(entries)) if self.key == MCP_SERVERS => self.read_list(entries),
             Some(_) => {
-                let what = "expected an object with names as keys";
-                self.invalid.push(Problem::new(None, path, what));
+                self.report(None, &path, "expected an object with names as keys");
             }
         }
     }
@@ -224,7 +219,7 @@ impl<T: DeserializeOwned> Section<T> {
                 None if entry.is_object() => "expected a `name`".to_owned(),
                 None => format!("expected an object, got {}", type_of(&entry)),
             };
-            self.invalid.push(Problem::new(None, path, what));
+            self.report(None, &path, what);
         }
     }
 
@@ -233,13 +228,23 @@ impl<T: DeserializeOwned> Section<T> {
             return;
         }
         let entry = without_nulls(entry);
-        let is_confined = entry.get(CONFINE).is_some_and(|value| *value != Value::Bool(false));
         let mut path = vec![Step::Key(self.key.to_owned()), Step::Key(name.clone())];
         if let Some(more) = misplaced_list(&entry) {
             path.extend(more);
-            let what = "expected an object, got a list";
-            let problem = Problem::new(Some(&name), path, what);
-            return self.invalid.push(Problem { is_confined, ..problem });
+            return self.report(Some(&name), &path, "expected an object, got a list");
+        }
+        let confine = entry.get(CONFINE).filter(|_| self.key == AGENT_SERVERS);
+        if let Some(wrong) = confine.and_then(wrong_form) {
+            let key = wrong.key.as_str();
+            path.push(Step::Key(CONFINE.to_owned()));
+            path.extend(
+                Some(key).filter(|key| !key.is_empty()).map(|key| Step::Key(key.to_owned())),
+            );
+            // Any other key is found where keys are checked.
+            if key.is_empty() || keys::CONFINE_KEYS.contains(&key) {
+                self.report(Some(&name), &path, wrong.what);
+            }
+            return;
         }
         match serde_path_to_error::deserialize(entry) {
             Ok(entry) => {
@@ -252,8 +257,7 @@ impl<T: DeserializeOwned> Section<T> {
                     Segment::Enum { .. } | Segment::Unknown => None,
                 }));
                 let what = without_value(&error.inner().to_string());
-                let problem = Problem::new(Some(&name), path, what);
-                self.invalid.push(Problem { is_confined, ..problem });
+                self.report(Some(&name), &path, what);
             }
         }
     }

@@ -114,7 +114,7 @@ local function with_settings(text)
 end
 
 case("agents of the settings file can be started, also where others are malformed", function()
-  local nvim = with_settings([[{ "theme": "One Dark", "agent_servers": {
+  local nvim = with_settings([[{ "agent_servers": {
     "mine": { "command": "my-agent", "cwd": "sub" }, "bad": 7
   } }]])
   vim.fn.mkdir(nvim.home .. "/sub")
@@ -125,6 +125,30 @@ case("agents of the settings file can be started, also where others are malforme
   same(start.cwd, vim.uv.fs_realpath(nvim.home) .. "/sub")
   local names = nvim:lua("return vim.fn.getcompletion('RatStart ', 'cmdline')")
   assert(vim.list_contains(names, "mine") and vim.list_contains(names, "bad"), vim.inspect(names))
+end)
+
+--- Holds (Configuration): While setup() is refused, or the settings file it names is missing, no agent but the tour is started.
+case("no agent is started with less than what the user has written", function()
+  local nvim = check.start()
+  local function refused(setup, told)
+    nvim:lua("Said = {}; require('rat').setup(...)", setup)
+    nvim:lua("Said = {}")
+    nvim:command("RatStart claude")
+    nvim:told(told)
+  end
+  refused(
+    { agents = { claude = { confne = "write" } } },
+    "claude was not started, because setup() was refused: agents.claude.confne: unknown key, did you mean confine?"
+  )
+  refused({ permision = { mode = "read-only" } }, "setup() was refused: permision: unknown key")
+  local missing = nvim.own .. "/missing.json"
+  refused({ settings_file = missing }, "missing.json (settings_file) does not exist.")
+  same(nvim:lua("return #Heard"), 0)
+  nvim:command("RatStart tour")
+  same(nvim:heard("start").agent, "tour")
+  nvim:lua("require('rat').setup({})")
+  nvim:command("RatStart claude")
+  same(nvim:heard("start", 2).agent, "claude")
 end)
 
 case("a malformed settings file keeps no agent of others from being started", function()

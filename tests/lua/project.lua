@@ -42,23 +42,39 @@ case("settings of a project hold once they are trusted", function()
   })
 end)
 
---- Holds (Configuration): What is wrong with a project's settings is told in one line, and nothing of them is used.
-case("settings of a project that are wrong are not used", function()
+--- Holds (Configuration): What is wrong with a project's settings is told with its place, and no agent starts without them.
+case("settings of a project that are wrong start nothing", function()
   local nvim = check.start()
   for _, wrong in ipairs({
-    { "[1", "is not a JSON object" },
-    { { default_agent = 1 }, "is wrong: default_agent: expected string, got number" },
+    { "[1", "is not a JSON object (line 2, column 1: Expected" },
+    { "7", "is not a JSON object" },
     {
-      { agents = { claude = { command = "sh" } } },
-      "is wrong: agents.claude.command: unknown key",
+      { default_agent = 1 },
+      "is wrong: default_agent: expected string, got number (line 1, column 2)",
+    },
+    {
+      '{\n  "agents": {"claude": {"options": {}, "ü": 1,\n   "command": "sh"}}}',
+      "is wrong: agents.claude.command: unknown key, known keys: mcp_servers, options (line 3, column 4)"
+        .. "; agents.claude.ü: unknown key, known keys: mcp_servers, options (line 2, column 40)",
+    },
+    { '{"optoins": {"mode": "plan"}}', "is wrong: optoins: unknown key, did you mean options?" },
+    {
+      '{"options": {"mode": "plan", "a\\\\\\"": "x"}, "options": {}}',
+      "is wrong: options: is there twice (line 1, column 45)",
     },
     { { unsaved = "save" }, "is wrong: unsaved: unknown key" },
   }) do
     nvim:trust(write(nvim, ".rat/settings.json", wrong[1]))
-    nvim:command("RatStart! claude")
-    nvim:told(".rat/settings.json " .. wrong[2])
+    for _ = 1, 2 do
+      nvim:lua("Said = {}")
+      nvim:command("RatStart! claude")
+      nvim:told(".rat/settings.json " .. wrong[2])
+    end
   end
-  same(nvim:heard("start", 4).options, {})
+  same(nvim:lua("return vim.tbl_filter(function(it) return it[1] == 'start' end, Heard)"), {})
+  nvim:trust(write(nvim, ".rat/settings.json", { options = { mode = "plan" } }))
+  nvim:command("RatStart! claude")
+  same(nvim:heard("start").options.options, { mode = "plan" })
 end)
 
 --- Holds (Configuration): Agents of a registry file are started by their ids; presets and options come before them.

@@ -206,6 +206,21 @@ function M.env_commands(name)
   return (config.get().agents[name] or {}).env_from or {}
 end
 
+--- Returns why no agent can be started as the user wants it. What is wrong inside of the settings file is found by the binary.
+---@param name string
+---@return string? problem
+local function unclear(name)
+  local refusal = config.refusal()
+  if name == "tour" then
+    return nil
+  elseif refusal then
+    return ("%s was not started, because setup() was refused: %s"):format(name, refusal)
+  elseif config.get().settings_file and not vim.uv.fs_stat(settings.path()) then
+    local short = vim.fn.fnamemodify(settings.path(), ":~")
+    return ("%s was not started: %s (settings_file) does not exist."):format(name, short)
+  end
+end
+
 --- What the binary needs to start an agent.
 ---@param name string
 ---@param cwd? string absolute; else the agent's, else |getcwd()| of the current window
@@ -216,11 +231,18 @@ function M.request(name, cwd, env)
   if not is_known(name) then
     return nil, unknown(name)
   end
+  local problem = unclear(name)
+  if problem then
+    return nil, problem
+  end
   local options = config.get() --[[@as table<string, any>]]
   cwd = cwd and absolute(cwd) or configured_cwd(name) or vim.fn.getcwd()
   local worktree = worktrees.of(cwd)
   local project_folder = worktrees.project(cwd)
-  local project = project_settings.read(project_folder)
+  local project, wrong = project_settings.read(project_folder)
+  if wrong then
+    return nil, wrong
+  end
   return {
     agent = name,
     options = options_of(name, project, env or {}),

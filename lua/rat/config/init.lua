@@ -7,6 +7,10 @@ local M = {}
 ---@type table?
 local options
 
+--- What is wrong with the options that were set last, if they were refused.
+---@type string?
+local refusal
+
 ---@param fields rat.Option[]
 ---@return table<string, rat.Option> by_name
 ---@return string[] names
@@ -28,10 +32,22 @@ end
 
 local check
 
+---@class rat.OptionProblem
+---@field path string the keys that lead to it, with dots; empty for the whole
+---@field text string what is wrong, with the path
+
+---@param path string
+---@param problems rat.OptionProblem[]
+---@param text string
+local function add(path, problems, text)
+  local shown = ("%s: %s"):format(path == "" and "options" or path, text)
+  problems[#problems + 1] = { path = path, text = shown }
+end
+
 ---@param fields rat.Option[]
 ---@param value table
 ---@param path string
----@param problems string[]
+---@param problems rat.OptionProblem[]
 local function check_fields(fields, value, path, problems)
   local by_name, names = index(fields)
   for key, item in pairs(value) do
@@ -42,7 +58,7 @@ local function check_fields(fields, value, path, problems)
       local near = type(key) == "string" and closest_name.find(key, names) or nil
       local hint = near and ("did you mean %s?"):format(near)
         or "known keys: " .. table.concat(names, ", ")
-      problems[#problems + 1] = ("%s: unknown key, %s"):format(join(path, key), hint)
+      add(join(path, key), problems, "unknown key, " .. hint)
     end
   end
 end
@@ -131,11 +147,11 @@ end
 ---@param option rat.Option
 ---@param value any
 ---@param path string
----@param problems string[]
+---@param problems rat.OptionProblem[]
 function check(option, value, path, problems)
   local problem = problem_of(option, value)
   if problem then
-    problems[#problems + 1] = ("%s: %s"):format(path == "" and "options" or path, problem)
+    add(path, problems, problem)
   elseif option.type == "icons" and type(value) == "table" then
     local fields = vim.tbl_map(function(name)
       return { name = name, type = "icon" }
@@ -153,11 +169,13 @@ end
 --- Returns what is wrong with a value, sorted; nothing if it fits.
 ---@param option rat.Option
 ---@param value any
----@return string[]
+---@return rat.OptionProblem[]
 function M.problems(option, value)
   local problems = {}
   check(option, value, "", problems)
-  table.sort(problems)
+  table.sort(problems, function(a, b)
+    return a.text < b.text
+  end)
   return problems
 end
 
@@ -197,13 +215,23 @@ end
 --- that agents are confined
 function M.set(opts)
   opts = opts or {}
-  local problems = M.problems(schema, opts)
+  local problems = vim.tbl_map(function(problem)
+    return problem.text
+  end, M.problems(schema, opts))
+  refusal = problems[1]
   if #problems == 0 then
     options = vim.tbl_deep_extend("force", M.default(schema), opts)
   else
     keep_confined(opts)
   end
   return problems
+end
+
+--- Returns what is wrong with the options that were set last, if they were refused: what they were to allow or forbid is not
+--- known, so no agent is started with others.
+---@return string?
+function M.refusal()
+  return refusal
 end
 
 --- Returns the options in force: those of the last `set`, else the defaults.

@@ -1,6 +1,7 @@
 --- The settings of a project, in a file of its folder that the user has to trust: which agent it uses, options of sessions and
 --- MCP servers.
 local config = require("rat.config")
+local json_place = require("rat.util.json_place")
 local schema = require("rat.config.schema")
 local trust = require("rat.util.trust")
 
@@ -39,24 +40,46 @@ local function expected()
   return { type = "table", fields = fields }
 end
 
+--- Says where a text is no JSON, if the decoder says that.
+---@param text string
+---@param problem string
+---@return string
+local function syntax_problem(text, problem)
+  local what, at = problem:match("(Expected .-) at character (%d+)")
+  if not at then
+    return "is not a JSON object"
+  end
+  local place = json_place.name(text, tonumber(at) --[[@as integer]])
+  return ("is not a JSON object (%s: %s)"):format(place, what)
+end
+
 ---@param text string
 ---@return rat.ProjectSettings? settings
 ---@return string? problem the rest of a sentence that begins with the name of the file
 local function parse(text)
   local ok, value = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
   if not ok or type(value) ~= "table" then
-    return nil, "is not a JSON object"
+    return nil, ok and "is not a JSON object" or syntax_problem(text, tostring(value))
   end
+  local found = json_place.find(text)
   local problems = config.problems(expected(), value)
+  for _, path in ipairs(found.twice) do
+    problems[#problems + 1] = { path = path, text = path .. ": is there twice" }
+  end
   if #problems > 0 then
-    return nil, "is wrong: " .. table.concat(problems, "; ")
+    local lines = vim.tbl_map(function(problem)
+      local place = json_place.name(text, found.keys[problem.path] or 1)
+      return ("%s (%s)"):format(problem.text, place)
+    end, problems)
+    return nil, "is wrong: " .. table.concat(lines, "; ")
   end
   return value
 end
 
---- Returns the settings of a folder; none if there is no file or it does not hold, which the user is told once.
+--- Returns the settings of a folder; none if there is no file or the user has not trusted it, which they are told once.
 ---@param cwd string absolute
 ---@return rat.ProjectSettings
+---@return string? problem why no agent can be started with what they are to say, in a sentence
 function M.read(cwd)
   local path = vim.fs.joinpath(cwd, M.FILE)
   local file = trust.read(cwd, { M.FILE }, MAX_BYTES)[1]
@@ -73,9 +96,9 @@ function M.read(cwd)
   end
   local settings, problem = parse(file.text)
   if not settings then
-    trust.tell_once(path, file.hash, ("%s %s. It is not used."):format(M.FILE, problem))
+    return {}, ("%s %s. No agent starts here until you correct it."):format(M.FILE, problem)
   end
-  return settings or {}
+  return settings
 end
 
 --- Says what the settings of a folder change for an agent, a line each.

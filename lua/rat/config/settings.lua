@@ -21,7 +21,7 @@ end
 local function read()
   local text, problem = text_file.read(M.path(), MAX_BYTES)
   if not text then
-    return nil, problem
+    return nil, problem or config.get().settings_file and "does not exist" or nil
   end
   text = text:gsub("^\239\187\191", "")
   local ok, value = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })

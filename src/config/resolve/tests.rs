@@ -183,23 +183,23 @@ fn what_cannot_be_read_does_not_start_an_agent_unconfined() {
         };
         let (settings, problems) = settings::parse(file);
         assert_eq!(problems.len(), 1);
-        resolve(request, settings, Path::new("/"), Path::new("/opt/rat-nvim")).problem
+        resolve(request, settings, Path::new("/"), Path::new("/opt/rat-nvim")).problem.unwrap()
     };
-    let none = || serde_json::json!({});
+    let none = serde_json::json!({});
     let entry = r#"{"agent_servers": {"claude": {"confine": "write", "args": 7}}}"#;
-    let expected = "agent_servers.claude.args: expected a list, got an integer";
-    assert_eq!(problem(entry, none()).unwrap(), expected);
+    let expected = "agent_servers.claude.args (line 1, column 59): expected a list, got an integer";
+    assert_eq!(problem(entry, none.clone()), expected);
     let broken = r#"{"agent_servers": {"claude": {"confine": "write",}}}"#;
-    let expected = "the settings file is not valid JSON, so it is not known which agents it confines; correct it";
-    assert_eq!(problem(broken, none()).unwrap(), expected);
-    for file in [entry, broken] {
-        assert_eq!(problem(file, serde_json::json!({"confine": false})), None, "setup() decides");
-    }
+    assert_eq!(problem(broken, none.clone()), "line 1, column 50: trailing comma");
     for file in [
+        entry,
+        broken,
+        r#"{"agent_servers": {"claude": {"confne": "write"}}}"#,
         r#"{"agent_servers": {"claude": {"args": 7}}}"#,
         r#"{"agent_servers": {"claude": {"confine": false, "args": 7}}}"#,
         r#"{"agent_servers": {"claude": {"args": ["x"],}}}"#,
     ] {
-        assert_eq!(problem(file, none()), None, "{file}");
+        problem(file, none.clone());
+        problem(file, serde_json::json!({"command": "x", "confine": false}));
     }
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -16,7 +15,7 @@ pub(super) enum Step {
 }
 
 /// A place in a text, both counted from 1, the column in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     line: usize,
     column: usize,
@@ -38,8 +37,12 @@ pub(super) fn of(text: &str, path: &[Step]) -> Place {
             None => break,
         }
     }
-    // All of them are slices of the text.
-    let before = &text[..value.as_ptr().addr() - text.as_ptr().addr()];
+    at(text, value)
+}
+
+/// Returns where `part` begins, which is a slice of `text`.
+pub(super) fn at(text: &str, part: &str) -> Place {
+    let before = &text[..part.as_ptr().addr() - text.as_ptr().addr()];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     Place {
         line: before.matches('\n').count() + 1,
@@ -55,11 +58,42 @@ pub(super) fn keys(text: &str, path: &[Step]) -> BTreeMap<String, usize> {
         let Some(found) = child(value, step) else { return BTreeMap::new() };
         value = found;
     }
-    let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(value).unwrap_or_default();
-    let fields = fields.iter().map(|(key, field)| (key.to_string(), field.get()));
+    let fields = fields(value).into_iter().map(|field| (field.key, field.value));
     let line =
         |part: &str| text[..part.as_ptr().addr() - text.as_ptr().addr()].matches('\n').count() + 1;
     fields.chain([(String::new(), value)]).map(|(key, part)| (key, line(part))).collect()
+}
+
+/// A key of an object with its value, as they stand in the text.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    /// The key without its quotes and escapes.
+    pub(super) key: String,
+    /// The key in the text.
+    pub(super) raw_key: &'a str,
+    /// The value in the text.
+    pub(super) value: &'a str,
+}
+
+/// Returns the fields of an object in their order, also those whose key stands there more than once; nothing of another value.
+pub(super) fn fields(object: &str) -> Vec<Field<'_>> {
+    let Some(mut rest) = object.strip_prefix('{') else { return Vec::new() };
+    let mut found = Vec::new();
+    while let Some(raw_key) = take(&mut rest) {
+        let key = serde_json::from_str::<String>(raw_key);
+        let (Ok(key), Some(value)) = (key, take(&mut rest)) else { break };
+        found.push(Field { key, raw_key, value });
+    }
+    found
+}
+
+/// Takes the next value from the text inside an object.
+fn take<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let text = rest.trim_start_matches([' ', '\t', '\r', '\n', ',', ':']);
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let value = values.next()?.ok()?;
+    *rest = &text[values.byte_offset()..];
+    Some(value.get())
 }
 
 fn child<'a>(value: &'a str, step: &Step) -> Option<&'a str> {
@@ -69,18 +103,20 @@ fn child<'a>(value: &'a str, step: &Step) -> Option<&'a str> {
             items(value).into_iter().find(|item| name(item).as_deref() == Some(key))
         }
         Step::Key(key) => {
-            let fields: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(value).ok()?;
-            fields.get(key.as_str()).map(|field| field.get())
+            // Of keys that stand there twice, the last one counts, as for serde.
+            fields(value).into_iter().rfind(|field| field.key == *key).map(|field| field.value)
         }
     }
 }
 
-fn items(list: &str) -> Vec<&str> {
+/// Returns the items of a list; nothing of another value.
+pub(super) fn items(list: &str) -> Vec<&str> {
     let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
     items.into_iter().map(RawValue::get).collect()
 }
 
-fn name(item: &str) -> Option<String> {
+/// Returns the name of an item of a list.
+pub(super) fn name(item: &str) -> Option<String> {
     let item: Value = serde_json::from_str(item).ok()?;
     item.get("name")?.as_str().map(str::to_owned)
 }
@@ -104,6 +140,23 @@ mod tests {
         assert_eq!(place(&[key("a"), key("ü"), Step::Index(1)]), "line 3, column 12");
         assert_eq!(place(&[key("a"), key("ü"), key("x"), key("bc")]), "line 3, column 37");
         assert_eq!(place(&[key("a"), key("no"), key("x")]), "line 2, column 7");
+    }
+
+    #[test]
+    fn fields_are_all_that_stand_there() {
+        let text = r#"{ "a":1,"b\u0063" : [true,{}] , "a": -2.5e3, "":"x,:" }"#;
+        let found = fields(text);
+        let found: Vec<_> =
+            found.iter().map(|it| (it.key.as_str(), it.raw_key, it.value)).collect();
+        let expected = [
+            ("a", "\"a\"", "1"),
+            ("bc", "\"b\\u0063\"", "[true,{}]"),
+            ("a", "\"a\"", "-2.5e3"),
+            ("", "\"\"", "\"x,:\""),
+        ];
+        assert_eq!(found, expected);
+        assert!(fields("[1]").is_empty() && fields("{}").is_empty() && fields("{ }").is_empty());
+        assert_eq!(of(text, &[key("a")]).to_string(), "line 1, column 38", "the last one counts");
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_file_in_the_format_of_other_clients_is_read_without_its_invalid_entries() {
     let text = r#"{
-        "theme": "One Dark",
+        "$schema": "https://example.com/schema.json",
         "agent_servers": {
             "mine": {"type": "custom", "command": "my-agent", "args": ["acp"], "env": {"A": "b", "B": null}, "cwd": null},
             "bad": {"command": 7},
@@ -39,15 +39,130 @@ fn a_file_in_the_format_of_other_clients_is_read_without_its_invalid_entries() {
     assert_eq!(problems, expected);
 }
 
+/// What is wrong with the keys of files that are otherwise right, and of which agents it says that they are not started: those
+/// named, or all of them.
+const KEYS: [(&str, &str, &[&str]); 17] = [
+    (
+        r#"{"agent_servers": {"claude": {"confne": "write"}, "b": {"command": "x"}}}"#,
+        "line 1, column 31: agent_servers.claude.confne: unknown key, did you mean confine?",
+        &["claude"],
+    ),
+    (
+        r#"{"agent_servrs": {"claude": {"confine": "write"}}}"#,
+        "line 1, column 2: agent_servrs: unknown key, did you mean agent_servers?",
+        ALL,
+    ),
+    (
+        "{\n  \"theme\": \"One Dark\"}",
+        "line 2, column 3: theme: unknown key, the settings file can have agent_servers, mcp_servers, $schema",
+        ALL,
+    ),
+    (
+        r#"{"confine": "write", "agent_servers": {"claude": {}}}"#,
+        "line 1, column 2: confine: unknown key, the settings file can have agent_servers, mcp_servers, $schema",
+        ALL,
+    ),
+    (
+        r#"{"agent_servers": {"claude": {}, "confine": "write"}}"#,
+        "line 1, column 34: agent_servers.confine: this key cannot stand among the agents",
+        ALL,
+    ),
+    (
+        r#"{"agent_servers": {"claude": {"confine": false, "confine": "write", "confine": false}}}"#,
+        "line 1, column 49: agent_servers.claude.confine: is there twice\n\
+         line 1, column 69: agent_servers.claude.confine: is there twice",
+        &["claude"],
+    ),
+    (
+        r#"{"agent_servers": {"claude": {}}, "agent_servers": {}}"#,
+        "line 1, column 35: agent_servers: is there twice",
+        ALL,
+    ),
+    (
+        r#"{"agent_servers": {"cluade": {"confine": "write"}, "gemini": {}}}"#,
+        "line 1, column 20: agent_servers.cluade: no agent is known by this name, did you mean claude? If not, set command",
+        &["claude"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "env_from": {"K": ["x"]}, "editor_tools": false}}}"#,
+        "line 1, column 42: agent_servers.a.env_from: only setup() reads this option; set it there\n\
+         line 1, column 68: agent_servers.a.editor_tools: only setup() reads this option; set it there",
+        &["a"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "env": {"confine": "write"}}}}"#,
+        "line 1, column 50: agent_servers.a.env.confine: this key cannot stand among names that you choose",
+        &["a"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "confine": {"wirte": ["/tmp"]}}}}"#,
+        "line 1, column 54: agent_servers.a.confine.wirte: unknown key, did you mean write?",
+        &["a"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "confine": {"net": [70000]}}}}"#,
+        "line 1, column 61: agent_servers.a.confine.net: [70000]; it can be a list of TCP ports",
+        &["a"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "confine": true}}}"#,
+        "line 1, column 53: agent_servers.a.confine: true; it can be false, \"write\" or a table with write, hide and net",
+        &["a"],
+    ),
+    (
+        r#"{"agent_servers": {"a": {"command": "x", "type": 7, "mcp_servers": {"m": {"commnd": "x"}}}}}"#,
+        "line 1, column 50: agent_servers.a.type: expected a string, got a number\n\
+         line 1, column 75: agent_servers.a.mcp_servers.m.commnd: unknown key, did you mean command?",
+        &["a"],
+    ),
+    (
+        r#"{"mcp_servers": {"m": {"command": "x", "agrs": ["-v"]}, "n": {"command": "y"}}}"#,
+        "line 1, column 40: mcp_servers.m.agrs: unknown key, did you mean args?",
+        &[],
+    ),
+    (
+        r#"{"mcp_servers": [{"name": "m", "command": "x", "nmae": "n"}, {"name": "n", "command": "y"}]}"#,
+        "line 1, column 48: mcp_servers[0].nmae: unknown key, did you mean name?",
+        &[],
+    ),
+    (
+        r#"{"agent_servers": {"claude": {}}, "mcp_servers": {"m": {"command": "x", "confine": "write"}}}"#,
+        "line 1, column 73: mcp_servers.m.confine: unknown key, an MCP server can have type, command, args, env, url, headers",
+        ALL,
+    ),
+];
+
+/// Stands for all agents.
+const ALL: &[&str] = &["claude", "a", "any", "gemini"];
+
+/// Holds (Configuration): A key of the settings file that is misspelt, in another place or there twice is named with its line and column, and no agent is started that would be less strict.
+#[test]
+fn a_key_that_cannot_stand_where_it_is_starts_nothing_less_strict() {
+    for (text, expected, refused) in KEYS {
+        let (settings, problems) = parse(text);
+        assert_eq!(problems.join("\n"), expected, "{text}");
+        for name in ["claude", "a", "any", "gemini", TOUR] {
+            let problem = settings.problem_of(name);
+            assert_eq!(problem.is_some(), refused.contains(&name), "{name}: {problem:?} {text}");
+        }
+        assert!(!settings.mcp_servers.contains_key("m"), "{text}");
+    }
+    let (settings, _) = parse(KEYS[15].0);
+    assert!(settings.mcp_servers.contains_key("n"), "the rest counts");
+}
+
 /// Holds (Configuration): What is wrong in the settings file is reported with its place, and the rest counts.
 #[test]
 fn malformed_json_is_reported_with_line_and_column() {
     let (settings, problems) = parse("{\n  \"agent_servers\": {\n    \"a\": nope\n  }\n}");
-    assert_eq!(settings, Settings::default());
     assert_eq!(problems, ["line 3, column 11: expected ident"]);
-    assert_eq!(parse("\u{feff}{}"), Default::default(), "a byte order mark is no error");
+    assert_eq!(settings.problem_of("any").as_ref(), problems.first());
+    assert_eq!(settings.problem_of(TOUR), None, "there is always one to try");
+    assert_eq!(Settings { unreliable: None, ..settings }, Settings::default());
+    assert_eq!(parse("\u{feff}{}"), parse("{}"), "a byte order mark is no error");
     for text in ["", "[", "{", "{\"a\"", "7", "\"x\"", "null"] {
         assert_eq!(parse(text).1.len(), 1, "{text}");
+        assert!(parse(text).0.unreliable.is_some(), "{text}");
     }
 }
 
@@ -56,11 +171,13 @@ fn mcp_servers_are_a_list_with_names_or_an_object() {
     let list =
         r#"{"mcp_servers": [{"name": "docs", "command": "x", "args": ["-v"], "env": {"A": "b"}}]}"#;
     let map = r#"{"mcp_servers": {"docs": {"command": "x", "args": ["-v"], "env": {"A": "b"}}}}"#;
-    assert_eq!(parse(list), parse(map));
+    let without_text = |text| Settings { text: "".into(), ..parse(text).0 };
+    assert_eq!(without_text(list), without_text(map));
     let (settings, problems) = parse(list);
     assert_eq!(settings.mcp_servers["docs"].command.as_deref(), Some("x"));
     assert_eq!(problems, [""; 0]);
-    assert_eq!(parse(r#"{"mcp_servers": [], "agent_servers": {}}"#), Default::default());
+    let empty = r#"{"mcp_servers": [], "agent_servers": {}}"#;
+    assert_eq!((without_text(empty), parse(empty).1), Default::default());
 }
 
 /// Texts of settings files, and what is wrong in each.
@@ -178,5 +295,8 @@ fn whatever_is_wrong_is_reported_once_with_its_place() {
 #[test]
 fn a_missing_file_is_no_problem() {
     assert_eq!(load(Path::new("/no/such/file")), Default::default());
-    assert_eq!(load(Path::new("/")).1.len(), 1);
+    assert_eq!(load(Path::new("/dev/null/no/folder")), Default::default());
+    let (settings, problems) = load(Path::new("/dev"));
+    assert_eq!(problems, ["not a regular file"]);
+    assert_eq!(settings.problem_of("any").unwrap(), "dev: not a regular file");
 }
