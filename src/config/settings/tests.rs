@@ -145,7 +145,7 @@ fn a_key_that_cannot_stand_where_it_is_starts_nothing_less_strict() {
             let problem = settings.problem_of(name);
             assert_eq!(problem.is_some(), refused.contains(&name), "{name}: {problem:?} {text}");
         }
-        assert!(!settings.mcp_servers.contains_key("m"), "{text}");
+        assert!(refused == ALL || !settings.mcp_servers.contains_key("m"), "{text}");
     }
     let (settings, _) = parse(KEYS[15].0);
     assert!(settings.mcp_servers.contains_key("n"), "the rest counts");
