@@ -15,8 +15,10 @@ const MAX_COMMAND: usize = 64 * 1024;
 const MAX_COMMAND_LINES: usize = 1000;
 /// The maximum number of lines of another field of the input.
 const MAX_FIELD_LINES: usize = 40;
-/// The maximum number of characters in a summary.
+/// The maximum number of characters in a summary, apart from the row that says what is missing.
 const MAX_SUMMARY: usize = 4000;
+/// How many of them are its end.
+const SUMMARY_END: usize = 1000;
 /// A value of fewer bytes may occur in a diff by chance.
 const MIN_MATCH: usize = 8;
 
@@ -72,8 +74,18 @@ fn summary_of_call(call: &ToolCall, scene: &Scene) -> String {
             out.push_str(path);
         }
     }
-    let summary = truncate(&out, MAX_SUMMARY);
-    if summary.len() < out.len() { summary + "\n… see the chat for the rest" } else { summary }
+    cut_in_the_middle(out)
+}
+
+/// Shortens a text that is too long. The end of a command is as important as its beginning.
+fn cut_in_the_middle(text: String) -> String {
+    let count = text.chars().count();
+    if count <= MAX_SUMMARY {
+        return text;
+    }
+    let at = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
+    let (first, last) = (at(MAX_SUMMARY - SUMMARY_END), at(count - SUMMARY_END));
+    format!("{}…\n… see the chat for the rest …\n…{}", &text[..first], &text[last..])
 }
 
 /// Returns the rows that the first line of the title does not show. The fields of the input are
@@ -238,7 +250,14 @@ mod tests {
         let hidden = run(&"x ".repeat(10_000), "rm -rf X");
         let lines: Vec<String> = shown(&hidden).lines().map(str::to_owned).collect();
         assert_eq!((lines[0].chars().count(), lines[1].as_str()), (MAX_TITLE + 1, "$ rm -rf X"));
-        assert!(shown(&hidden).ends_with("…\n… see the chat for the rest"));
+        let cut = shown(&hidden);
+        assert!(cut.contains("…\n… see the chat for the rest …\n…"), "{cut}");
+        assert_eq!(
+            cut.chars().count(),
+            MAX_SUMMARY + "…\n… see the chat for the rest …\n…".chars().count()
+        );
+        let lines = format!("{}rm -rf LAST", "echo one more\n".repeat(900));
+        assert!(shown(&run("Tidy up", &lines)).ends_with("\n  rm -rf LAST"));
         let long = format!("{}\nrm -rf X", "echo 1\n".repeat(900));
         assert!(rows(&run("Tidy up", &long), true).iter().any(|row| row.text == "rm -rf X"));
         let many = "echo 1\n".repeat(MAX_COMMAND_LINES + 20_000);

@@ -78,7 +78,8 @@ local function place(count, width, title, chat)
 end
 
 --- Returns the rows of a question above its items: none if it fits into the title, unless no item is selected at first and
---- the cursor has to start on it. A question longer than half the screen is cut off.
+--- the cursor has to start on it. A question longer than half the screen is cut in its middle: the end of a command is as
+--- important as its beginning.
 ---@param question string
 ---@param width integer
 ---@param careful boolean
@@ -93,8 +94,12 @@ local function head_rows(question, width, careful)
   end
   local limit = math.max(1, math.floor(vim.o.lines / 2))
   if #rows > limit then
-    rows = vim.list_slice(rows, 1, limit)
-    rows[limit] = "… see the chat for the rest"
+    local last = math.max(1, math.floor(limit / 3))
+    local first = math.max(0, limit - last - 1)
+    local left_out = ("… %d rows, see the chat for them"):format(#rows - first - last)
+    local ending = vim.list_slice(rows, #rows - last + 1)
+    rows = vim.list_extend(vim.list_slice(rows, 1, first), { left_out })
+    vim.list_extend(rows, ending)
   end
   return vim.tbl_map(function(row)
     return " " .. row

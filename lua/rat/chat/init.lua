@@ -22,6 +22,7 @@ local quit_guard = require("rat.chat.quit_guard")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local scratch = require("rat.view.scratch")
+local session_file = require("rat.view.session_file")
 local status = require("rat.chat.status")
 local terminal = require("rat.view.terminal")
 local ui = require("rat.view.ui")
@@ -310,16 +311,14 @@ end
 
 rpc.on_lost(M.lost)
 
---- Fills a rat:// buffer that was opened by name, by `:edit` or from a session file.
+--- Fills a rat:// buffer that was opened by name.
 ---@param buf integer
-function M.read(buf)
-  -- A text of ours that can be written fills itself.
-  if scratch.is_naming() or terminal.owns(buf) or vim.bo[buf].buftype == "acwrite" then
-    return
-  end
+---@return rat.Chat? # the chat that the buffer is a view of
+local function fill(buf)
   local chat, view = registry.of(buf)
   if chat and view then
-    return buffers.renew(chat, view, buf)
+    buffers.renew(chat, view, buf)
+    return chat
   end
   local name = vim.api.nvim_buf_get_name(buf)
   local agent, wanted, base = buffers.parse(name)
@@ -327,7 +326,8 @@ function M.read(buf)
     scratch.set_options(buf, "")
     local command = PAGES[name:match("^rat://(%a+)$")]
     local again = command and (" %s opens the page again."):format(command) or ""
-    return scratch.fill(buf, { ("Nothing to show for %s.%s"):format(name, again) })
+    scratch.fill(buf, { ("Nothing to show for %s.%s"):format(name, again) })
+    return nil
   end
   chat = vim.iter(registry.all()):find(function(candidate)
     return candidate.name == base
@@ -336,16 +336,35 @@ function M.read(buf)
     chat = registry.add(agent, vim.fn.getcwd(), base)
     chat.restored = true
     chat.status = registry.blank_status("stopped", "not connected")
-    vim.api.nvim_create_autocmd("SessionLoadPost", {
-      once = true,
-      callback = function()
-        window.apply_restored(chat)
-      end,
-    })
   end
   buffers.get(chat, wanted)
   if wanted ~= "prompt" and not chat.id then
     scratch.fill(buf, { "Not connected. Send a prompt to resume." })
+  end
+  return chat
+end
+
+session_file.on_loaded(function(bufs)
+  local chats = {} ---@type table<rat.Chat, true>
+  for _, buf in ipairs(bufs) do
+    local chat = fill(buf)
+    if chat then
+      chats[chat] = true
+    end
+  end
+  for chat in pairs(chats) do
+    window.apply_restored(chat)
+  end
+end)
+
+--- Fills a rat:// buffer that was opened by name, by `:edit` or from a session file.
+---@param buf integer
+function M.read(buf)
+  -- A text of ours that can be written fills itself.
+  if scratch.is_naming() or terminal.owns(buf) or vim.bo[buf].buftype == "acwrite" then
+    return
+  elseif not session_file.take(buf) then
+    fill(buf)
   end
 end
 

@@ -266,14 +266,49 @@ local function current_keys(chat)
   return vim.list_extend(vim.list_slice(keys), { edit })
 end
 
---- Returns the winbar of the prompt: what the keys do in the current state.
+---@param buf integer?
+---@return boolean
+local function is_typing_in(buf)
+  return buf == vim.api.nvim_get_current_buf() and vim.api.nvim_get_mode().mode:find("^[iR]") ~= nil
+end
+
+--- Sorts keys by what has to be pressed in Insert mode: those that do the same there, and those of Normal mode.
+---@param keys string[][]
+---@return string[][] here
+---@return string[][] after_escape
+local function in_insert_mode(keys)
+  local here, after_escape = {}, {}
+  for _, key in ipairs(keys) do
+    if key[1] == "<CR>" then
+      here[#here + 1] = { "<C-s>", key[2] }
+    else
+      table.insert(key[1]:find("^:") and here or after_escape, key)
+    end
+  end
+  return here, after_escape
+end
+
+--- Returns the winbar of the prompt: what the keys do in the current state and mode.
 ---@param chat rat.Chat
 ---@return string
 function M.prompt_bar(chat)
   local parts = {}
-  for _, key in ipairs(config_keys.current(current_keys(chat))) do
-    local word = key[2] ~= "" and " " .. key[2] or ""
-    parts[#parts + 1] = ("%%#RatKey#%s%%*%s"):format(escape(key[1]), word)
+  ---@param keys string[][]
+  ---@param before string
+  local function add(keys, before)
+    for _, key in ipairs(config_keys.current(keys)) do
+      local word = key[2] ~= "" and " " .. key[2] or ""
+      parts[#parts + 1] = ("%s%%#RatKey#%s%%*%s"):format(before, escape(key[1]), word)
+      before = ""
+    end
+  end
+  local keys = current_keys(chat)
+  if is_typing_in(chat.buffers.prompt) then
+    local here, after_escape = in_insert_mode(keys)
+    add(here, "")
+    add(after_escape, "after <Esc>: ")
+  else
+    add(keys, "")
   end
   return " " .. table.concat(parts, " · ") .. "%<"
 end

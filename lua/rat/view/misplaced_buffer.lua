@@ -1,5 +1,5 @@
---- Moves a buffer that a picker, an explorer or a command has opened in a window of the chat to a window of the user's, and
---- shows the chat's own buffer again.
+--- Deals with a window of the chat that shows another buffer. What a picker, an explorer or a command has opened there moves to
+--- a window of the user's, and the chat's own buffer is shown again. If that was deleted, the window goes with it.
 local location = require("rat.view.location")
 local registry = require("rat.chat.registry")
 local splits = require("rat.view.splits")
@@ -31,7 +31,6 @@ function M.move(win, own)
     return false
   end
   local misplaced = api.nvim_win_get_buf(win)
-  -- If the chat's buffer was deleted, the window now belongs to the user.
   if not api.nvim_buf_is_loaded(own) or registry.of(misplaced) then
     return false
   end
@@ -48,6 +47,27 @@ function M.move(win, own)
     splits.enter(target)
   end
   return true
+end
+
+--- Closes a window whose view was deleted, as |:bdelete| does: plugins that delete a buffer without closing its windows show
+--- another one there first, which would be in a window with the place and the size of the chat's. Neovim's last window stays,
+--- and is the user's from now on.
+---@param win integer window of the chat
+---@param own integer the chat's buffer that belonged in it
+---@return boolean closed
+function M.close_deleted(win, own)
+  if not api.nvim_win_is_valid(win) or api.nvim_buf_is_loaded(own) then
+    return false
+  end
+  if registry.of(api.nvim_win_get_buf(win)) then
+    return false
+  end
+  local tab = api.nvim_win_get_tabpage(win)
+  if #splits.tiled(tab) > 1 or #api.nvim_list_tabpages() > 1 then
+    return (pcall(api.nvim_win_close, win, true))
+  end
+  splits.release(win)
+  return false
 end
 
 return M

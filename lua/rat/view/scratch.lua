@@ -3,6 +3,7 @@ local float = require("rat.view.float")
 local folder_clash = require("rat.view.folder_clash")
 local link = require("rat.view.link")
 local names = require("rat.chat.names")
+local neo_tree = require("rat.view.neo_tree")
 
 local M = {}
 
@@ -44,6 +45,7 @@ end
 ---@param writable? boolean whether the user may change its text
 function M.set_options(buf, filetype, writable)
   folder_clash.watch()
+  neo_tree.watch()
   local options = {
     buftype = "nofile",
     bufhidden = "hide",

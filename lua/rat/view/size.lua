@@ -46,6 +46,13 @@ local function is_beside()
   return position == "right" or position == "left"
 end
 
+--- The option that keeps the size of the transcript, beside which or above and below which the user's windows are.
+---@return "winfixwidth"|"winfixheight"
+function M.fixed_side()
+  local position = config.get().layout.position
+  return (position == "top" or position == "bottom") and "winfixheight" or "winfixwidth"
+end
+
 --- Returns the width or height of a chat: what the user wants, but it leaves them at least 20 columns or lines, and is
 --- itself at least a usable minimum or half of the screen.
 ---@param size? rat.Size

@@ -100,11 +100,17 @@ function M.show(win, buf)
   end
 end
 
+--- Takes from a window what it has only as one of ours, whatever it shows.
+---@param win integer
+function M.release(win)
+  window_options.set(win, { winfixwidth = false, winfixheight = false, winbar = "" })
+end
+
 --- Turns a window of ours that cannot be closed, since it is the last one, into one of the user's: it shows the alternate
 --- buffer, else the listed buffer used last, else an empty one.
 ---@param win integer
 function M.give_to_user(win)
-  window_options.set(win, { winfixwidth = false, winfixheight = false, winbar = "" })
+  M.release(win)
   vim.api.nvim_win_call(win, function()
     local alternate = vim.fn.bufnr("#")
     local listed = vim.fn.getbufinfo({ buflisted = 1 })

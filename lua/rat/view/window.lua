@@ -6,24 +6,16 @@ local config = require("rat.config")
 local conflict = require("rat.document.conflict")
 local groups = require("rat.view.groups")
 local idle = require("rat.util.idle")
+local layouts = require("rat.view.layouts")
 local misplaced_buffer = require("rat.view.misplaced_buffer")
 local registry = require("rat.chat.registry")
+local restored = require("rat.view.restored")
 local size = require("rat.view.size")
 local splits = require("rat.view.splits")
 local window_options = require("rat.view.window_options")
 local winbar = require("rat.view.winbar")
 
 local M = {}
-
----@class rat.Layout
----@field chat rat.Chat
----@field windows table<rat.View, integer> the open ones
----@field before rat.SavedSplits the user's windows before the chat opened
----@field size rat.Size
-
---- Layouts by tab page.
----@type table<integer, rat.Layout>
-local layouts = {}
 
 --- The window of the last QuitPre.
 ---@type integer?
@@ -32,43 +24,6 @@ local quit_window
 --- Where the user was when they asked for a chat. It takes the focus only if they are still there.
 ---@type {win: integer, buf: integer, tick: integer}?
 local asked_from
-
---- Returns a window of a tab page that shows a buffer, such as one that the user has split off.
----@param tab integer
----@param buf? integer
----@return integer?
-local function other_window(tab, buf)
-  return vim.iter(buf and splits.tiled(tab) or {}):find(function(win)
-    return vim.api.nvim_win_get_buf(win) == buf
-  end)
-end
-
---- Returns the layout of a tab page after removing windows that the user has closed or that show another buffer.
----@param tab? integer
----@return rat.Layout?
-local function layout_of(tab)
-  tab = tab or vim.api.nvim_get_current_tabpage()
-  local layout = layouts[tab]
-  if not layout then
-    return nil
-  end
-  for view, win in pairs(layout.windows) do
-    local buf = vim.api.nvim_win_is_valid(win)
-      and vim.api.nvim_win_get_tabpage(win) == tab
-      and vim.api.nvim_win_get_buf(win)
-    local own = layout.chat.buffers[view]
-    if buf ~= own then
-      layout.windows[view] = other_window(tab, own)
-    end
-  end
-  return layout
-end
-
----@param layout rat.Layout?
----@return boolean
-local function is_empty(layout)
-  return not layout or next(layout.windows) == nil
-end
 
 --- Opens a split without entering it. One next to another window takes its room from that window alone.
 ---@param buf integer
@@ -97,16 +52,20 @@ local function open_transcript(layout)
   local position = config.get().layout.position
   local prompt = layout.windows.prompt
   if prompt then
-    layout.windows.chat = open_window(buf, { split = "above", win = prompt }, "winfixwidth")
+    layouts.claim(
+      layout,
+      "chat",
+      open_window(buf, { split = "above", win = prompt }, size.fixed_side())
+    )
   elseif position == "right" or position == "left" then
     local columns, before = size.extent(layout.size), splits.sizes()
     local place = { split = position, win = -1, width = columns }
-    layout.windows.chat = open_window(buf, place, "winfixwidth")
+    layouts.claim(layout, "chat", open_window(buf, place, "winfixwidth"))
     size.set_columns(layout.windows, columns, before, true)
   else
     local side = position == "top" and "above" or "below"
     local place = { split = side, win = -1, height = size.extent(layout.size) }
-    layout.windows.chat = open_window(buf, place, "winfixheight")
+    layouts.claim(layout, "chat", open_window(buf, place, "winfixheight"))
   end
 end
 
@@ -114,7 +73,7 @@ end
 local function open_prompt(layout)
   local buf = buffers.get(layout.chat, "prompt")
   local place = { split = "below", win = layout.windows.chat, height = size.PROMPT_MIN }
-  layout.windows.prompt = open_window(buf, place, "winfixheight")
+  layouts.claim(layout, "prompt", open_window(buf, place, "winfixheight"))
   layout.size.chosen_prompt = nil
 end
 
@@ -124,6 +83,7 @@ end
 local function switch(layout, other)
   layout.chat = other
   for view, win in pairs(layout.windows) do
+    layouts.claim(layout, view, win)
     splits.show(win, buffers.get(other, view))
     window_options.apply(win, view)
   end
@@ -139,7 +99,10 @@ local function new_tab(chat)
   splits.show(win, buffers.get(chat, "chat"))
   window_options.apply_if_missing(win)
   vim.api.nvim_buf_delete(blank, {})
-  return { chat = chat, windows = { chat = win }, before = splits.snapshot(), size = size.new() }
+  local layout =
+    { chat = chat, windows = { chat = win }, before = splits.snapshot(), size = size.new() }
+  layouts.claim(layout, "chat", win)
+  return layout
 end
 
 --- Whether the user is idle and still where they asked for the chat. Clears that record.
@@ -166,7 +129,7 @@ end
 
 --- Enters the prompt of the current tab page, and opens its window if it was closed.
 function M.enter_prompt()
-  local layout = layout_of()
+  local layout = layouts.of()
   if layout and layout.windows.chat and not layout.windows.prompt then
     open_prompt(layout)
     size.remember(layout)
@@ -204,18 +167,18 @@ end
 ---@param chat rat.Chat
 ---@param view "plan"|"tools"
 function M.toggle_view(chat, view)
-  local layout = layout_of()
+  local layout = layouts.of()
   if layout and layout.windows[view] then
     return close_stacked(layout, view)
   end
-  if is_empty(layout) or layout.chat ~= chat then
+  if layouts.is_empty(layout) or layout.chat ~= chat then
     M.open(chat)
-    layout = assert(layout_of())
+    layout = assert(layouts.of())
   end
   ---@cast layout rat.Layout
   local above = layout.windows.chat or layout.windows.prompt
   local place = { split = "above", win = above, height = size.STACKED_MIN }
-  layout.windows[view] = open_window(buffers.get(chat, view), place, "winfixheight")
+  layouts.claim(layout, view, open_window(buffers.get(chat, view), place, "winfixheight"))
   layout.size.user_sized[view] = nil
   size.fit_stacked(layout)
   size.remember(layout)
@@ -225,42 +188,49 @@ end
 --- Returns the chat that the current tab page shows.
 ---@return rat.Chat?
 function M.visible()
-  local layout = layout_of()
-  return not is_empty(layout) and layout.chat or nil
-end
-
---- Returns the windows of the current tab page that show a chat, including those that the user has split off.
----@param chat rat.Chat
----@return integer[]
-local function windows_of(chat)
-  return vim.tbl_filter(function(win)
-    return registry.of(vim.api.nvim_win_get_buf(win)) == chat
-  end, splits.tiled(0))
+  local layout = layouts.of()
+  return not layouts.is_empty(layout) and layout.chat or nil
 end
 
 --- Closes the windows of the chat in the current tab page and restores the user's windows.
 function M.hide()
-  local layout = layout_of()
-  layouts[vim.api.nvim_get_current_tabpage()] = nil
+  local layout = layouts.of()
+  layouts.all[vim.api.nvim_get_current_tabpage()] = nil
   local here = registry.of(vim.api.nvim_get_current_buf())
-  local chat = layout and not is_empty(layout) and layout.chat or here
+  local chat = layout and not layouts.is_empty(layout) and layout.chat or here
   if not chat then
     return
   end
   -- Showing again shows the chat that was hidden last.
   registry.touch(chat)
-  for _, win in ipairs(windows_of(chat)) do
+  for _, win in ipairs(layouts.windows_of(chat, 0)) do
     if #splits.tiled(0) > 1 then
       vim.api.nvim_win_close(win, true)
     elseif #vim.api.nvim_list_tabpages() > 1 then
       vim.cmd.tabclose()
       return
     else
+      layouts.claimed[win] = nil
       splits.give_to_user(win)
     end
   end
   if layout then
     splits.restore(layout.before)
+  end
+end
+
+--- Closes the windows of a chat in a tab page.
+---@param chat rat.Chat
+---@param tab integer
+local function close_in(chat, tab)
+  if not vim.api.nvim_tabpage_is_valid(tab) then
+    return
+  elseif tab == vim.api.nvim_get_current_tabpage() then
+    return M.visible() == chat and M.hide()
+  end
+  layouts.all[tab] = nil
+  for _, win in ipairs(layouts.windows_of(chat, tab)) do
+    pcall(vim.api.nvim_win_close, win, true)
   end
 end
 
@@ -270,9 +240,9 @@ function M.close(chat)
   if M.visible() == chat or registry.of(vim.api.nvim_get_current_buf()) == chat then
     M.hide()
   end
-  for tab, layout in pairs(layouts) do
+  for tab, layout in pairs(layouts.all) do
     if layout.chat == chat then
-      layouts[tab] = nil
+      layouts.all[tab] = nil
     end
   end
   for _, buf in pairs(chat.buffers) do
@@ -286,7 +256,7 @@ end
 --- Fits the height of the prompt window of the current tab page to its text.
 ---@param chat rat.Chat
 function M.fit(chat)
-  local layout = layout_of()
+  local layout = layouts.of()
   if layout and layout.chat == chat then
     size.fit(layout)
   end
@@ -295,7 +265,7 @@ end
 --- Fits the heights of the plan and the tool calls of the current tab page to what is drawn in them.
 ---@param id integer number of the chat
 function M.fit_stacked(id)
-  local layout = layout_of()
+  local layout = layouts.of()
   if layout and layout.chat.id == id then
     size.fit_stacked(layout)
   end
@@ -304,10 +274,10 @@ end
 --- Updates the winbars of a chat's windows.
 ---@param chat rat.Chat
 function M.refresh(chat)
-  for tab in pairs(layouts) do
-    local layout = vim.api.nvim_tabpage_is_valid(tab) and layout_of(tab)
+  for tab in pairs(layouts.all) do
+    local layout = vim.api.nvim_tabpage_is_valid(tab) and layouts.of(tab)
     if not layout then
-      layouts[tab] = nil
+      layouts.all[tab] = nil
     elseif layout.chat == chat then
       for view, win in pairs(layout.windows) do
         local bar = winbar.text(chat, view, vim.api.nvim_win_get_width(win))
@@ -320,46 +290,60 @@ function M.refresh(chat)
 end
 
 local function refresh_all()
-  for _, layout in pairs(layouts) do
+  for _, layout in pairs(layouts.all) do
     M.refresh(layout.chat)
   end
 end
 
 conflict.on_count(refresh_all)
 
---- Sets options and winbars of windows that a session file has restored: they belong to no layout, and the file may
---- contain other values.
----@param chat rat.Chat
-function M.apply_restored(chat)
-  for view, buf in pairs(chat.buffers) do
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      window_options.apply(win, view)
-      window_options.set(win, { winbar = winbar.text(chat, view, vim.api.nvim_win_get_width(win)) })
+--- Deals with a window of a chat that shows another buffer than it should.
+---@param win integer
+local function settle(win)
+  local claim_of = layouts.claimed[win]
+  if not claim_of or not vim.api.nvim_win_is_valid(win) then
+    layouts.claimed[win] = nil
+    return
+  end
+  local layout, view = claim_of.layout, claim_of.view
+  local chat, tab = layout.chat, vim.api.nvim_win_get_tabpage(win)
+  local own = chat.buffers[view]
+  if not own or vim.api.nvim_win_get_buf(win) == own then
+    return
+  elseif misplaced_buffer.move(win, own) then
+    layouts.all[tab] = layouts.all[tab] or layout
+    if layouts.all[tab] == layout then
+      layout.windows[view] = win
+      size.follow(layout)
+      M.refresh(chat)
+    end
+  elseif not vim.api.nvim_buf_is_loaded(own) then
+    layouts.claimed[win] = nil
+    misplaced_buffer.close_deleted(win, own)
+    -- Without its transcript a chat is closed, as by |:bdelete|.
+    if view == "chat" then
+      close_in(chat, tab)
     end
   end
 end
 
---- Moves a buffer that was opened in a window of the chat to a window of the user's.
-local function move_misplaced()
-  local layout, win = layouts[vim.api.nvim_get_current_tabpage()], vim.api.nvim_get_current_win()
-  for view, view_win in pairs(layout and layout.windows or {}) do
-    local own = layout.chat.buffers[view]
-    if view_win == win and own and vim.api.nvim_win_get_buf(win) ~= own then
-      -- Scheduled, since the code that opened it may still set the cursor.
-      vim.schedule(function()
-        if misplaced_buffer.move(win, own) then
-          layout.windows[view] = win
-          size.follow(layout)
-          M.refresh(layout.chat)
-        end
-      end)
-    end
+--- Handles a buffer that is shown in a window, or unloaded.
+local function settle_later()
+  local here = layouts.claimed[vim.api.nvim_get_current_win()]
+  if here and vim.api.nvim_get_current_buf() == here.layout.chat.buffers[here.view] then
+    return
   end
+  -- Scheduled, since the code that showed it may still set the cursor or delete ours.
+  vim.schedule(function()
+    for win in pairs(layouts.claimed) do
+      settle(win)
+    end
+  end)
 end
 
 --- Handles a change of sizes in the current tab page.
 local function follow_sizes()
-  local layout = layout_of()
+  local layout = layouts.of()
   if layout then
     size.follow(layout)
     autoscroll.fill_windows({ layout.windows.chat })
@@ -371,9 +355,9 @@ end
 ---@param with_quit boolean whether it was closed by `:q`, not by `:only` in another window
 local function closed(was_chat, with_quit)
   local tab = vim.api.nvim_get_current_tabpage()
-  local layout = layouts[tab]
-  if layout and is_empty(layout_of(tab)) then
-    layouts[tab] = nil
+  local layout = layouts.all[tab]
+  if layout and layouts.is_empty(layouts.of(tab)) then
+    layouts.all[tab] = nil
     splits.restore(layout.before)
   elseif layout and was_chat and not layout.windows.chat then
     -- A prompt without its transcript is of little use, so it closes, too, except after `:only` in it.
@@ -388,7 +372,11 @@ end
 local function watch()
   groups.define()
   local group = vim.api.nvim_create_augroup("rat_window", {})
-  vim.api.nvim_create_autocmd("BufWinEnter", { group = group, callback = move_misplaced })
+  vim.api.nvim_create_autocmd("BufWinEnter", { group = group, callback = settle_later })
+  vim.api.nvim_create_autocmd(
+    "BufUnload",
+    { group = group, pattern = "rat://*", callback = settle_later }
+  )
   vim.api.nvim_create_autocmd(
     { "VimResized", "TabEnter" },
     { group = group, callback = follow_sizes }
@@ -403,7 +391,7 @@ local function watch()
   vim.api.nvim_create_autocmd("WinClosed", {
     group = group,
     callback = function(event)
-      local layout = layouts[vim.api.nvim_get_current_tabpage()]
+      local layout = layouts.all[vim.api.nvim_get_current_tabpage()]
       local win = tonumber(event.match)
       local was_chat = layout ~= nil and layout.windows.chat == win
       local with_quit = quit_window == win
@@ -411,6 +399,17 @@ local function watch()
       vim.schedule(function()
         closed(was_chat, with_quit)
       end)
+    end,
+  })
+  -- The bar of the prompt names the keys of the mode.
+  vim.api.nvim_create_autocmd("ModeChanged", {
+    group = group,
+    pattern = { "*:[iR]*", "[iR]*:*" },
+    callback = function(event)
+      local chat, view = registry.of(event.buf)
+      if chat and view == "prompt" then
+        M.refresh(chat)
+      end
     end,
   })
   vim.api.nvim_create_autocmd("QuitPre", {
@@ -421,40 +420,33 @@ local function watch()
   })
 end
 
---- Returns the windows of the current tab page that already show a chat, restored from a session file or opened by hand.
+--- Makes the windows of a chat that a session file has restored ours.
 ---@param chat rat.Chat
----@return table<rat.View, integer>
-local function existing_windows(chat)
-  local found = {}
-  for _, win in ipairs(splits.tiled(0)) do
-    local owner, view = registry.of(vim.api.nvim_win_get_buf(win))
-    if owner == chat and view and not found[view] then
-      found[view] = win
-    end
-  end
-  return found
+function M.apply_restored(chat)
+  restored.adopt(chat)
+  watch()
 end
 
 --- Returns a layout for a chat in the current tab page. If chats get a tab page of their own, goes to the chat's or opens one.
 ---@param chat rat.Chat
 ---@return rat.Layout
 local function layout_for(chat)
-  local layout = layout_of()
-  if layout and not is_empty(layout) then
+  local layout = layouts.of()
+  if layout and not layouts.is_empty(layout) then
     if layout.chat ~= chat then
       switch(layout, chat)
     end
     return layout
   end
-  local windows = existing_windows(chat)
+  local windows = layouts.existing(chat, 0)
   if next(windows) or config.get().layout.position ~= "tab" then
     return { chat = chat, windows = windows, before = splits.snapshot(), size = size.new() }
   end
-  for tab, other in pairs(layouts) do
+  for tab, other in pairs(layouts.all) do
     if
       other.chat == chat
       and vim.api.nvim_tabpage_is_valid(tab)
-      and not is_empty(layout_of(tab))
+      and not layouts.is_empty(layouts.of(tab))
     then
       vim.api.nvim_set_current_tabpage(tab)
       return other
@@ -478,7 +470,7 @@ function M.open(chat, focus)
   local enter = focus == "now" or focus and may_focus()
   local back = vim.api.nvim_get_current_win()
   local layout = layout_for(chat)
-  layouts[vim.api.nvim_get_current_tabpage()] = layout
+  layouts.all[vim.api.nvim_get_current_tabpage()] = layout
   watch()
   if not layout.windows.chat then
     open_transcript(layout)
