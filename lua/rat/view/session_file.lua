@@ -5,7 +5,11 @@ local scratch = require("rat.view.scratch")
 local api = vim.api
 local M = {}
 
----@type {buf: integer, name: string}[]
+---@class rat.NamedBuffer
+---@field buf integer
+---@field name string the one that the session file has given it
+
+---@type rat.NamedBuffer[]
 local taken = {}
 
 ---@type fun(bufs: integer[])
@@ -15,6 +19,12 @@ local listener
 ---@param on_loaded fun(bufs: integer[]) gets the buffers that are empty and have the name of a buffer of ours
 function M.on_loaded(on_loaded)
   listener = on_loaded
+end
+
+---@param one rat.NamedBuffer
+---@return string
+local function temporary_name(one)
+  return ("%s?%d"):format(one.name, one.buf)
 end
 
 --- Gives the buffers their names. Windows with the same one show the same buffer.
@@ -33,6 +43,11 @@ local function finish()
       end
       scratch.name(one.buf, one.name)
       bufs[#bufs + 1] = one.buf
+    end
+    -- A buffer that gets another name leaves a buffer with the one that it had.
+    local left = scratch.find(temporary_name(one))
+    if left then
+      api.nvim_buf_delete(left, { force = true })
     end
   end
   taken = {}
@@ -55,9 +70,9 @@ function M.take(buf)
       callback = finish,
     })
   end
-  local name = api.nvim_buf_get_name(buf)
-  taken[#taken + 1] = { buf = buf, name = name }
-  scratch.name(buf, ("%s?%d"):format(name, buf))
+  local one = { buf = buf, name = api.nvim_buf_get_name(buf) }
+  taken[#taken + 1] = one
+  scratch.name(buf, temporary_name(one))
   return true
 end
 

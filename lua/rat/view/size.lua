@@ -34,9 +34,7 @@ end
 --- Returns everything that determines how much room the windows have. The columns come first.
 ---@return integer[]
 local function screen()
-  local tabs = vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
-  local bars = { vim.o.cmdheight, vim.o.laststatus, vim.o.showtabline + (tabs and 1 or 0) }
-  return { vim.o.columns, vim.o.lines, #splits.tiled(0), unpack(bars) }
+  return vim.list_extend(splits.screen(), { #splits.tiled(0) })
 end
 
 --- Whether the chat is beside the user's windows, not above or below them.
@@ -158,7 +156,9 @@ local function apply(layout)
     local wanted = M.extent(layout.size)
     if not is_beside() then
       local height = vim.api.nvim_win_get_height(win) + wanted - occupied(layout.windows)
-      vim.api.nvim_win_set_height(win, math.max(1, height))
+      splits.resize(function()
+        vim.api.nvim_win_set_height(win, math.max(1, height))
+      end)
     elseif layout.size.screen[1] ~= vim.o.columns then
       M.set_columns(layout.windows, wanted, layout.size.all, false)
     end

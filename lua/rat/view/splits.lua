@@ -8,7 +8,7 @@ local M = {}
 ---@field list integer[] windows
 ---@field sizes string result of |winrestcmd()|
 ---@field views table<integer, table> results of |winsaveview()| by window, with the buffer added
----@field editor integer[] columns and lines of the screen
+---@field editor integer[] what the room for windows depends on
 
 --- Returns the windows of a tab page that are not floating.
 ---@param tab integer
@@ -17,6 +17,24 @@ function M.tiled(tab)
   return vim.tbl_filter(function(win)
     return vim.api.nvim_win_get_config(win).relative == ""
   end, vim.api.nvim_tabpage_list_wins(tab))
+end
+
+--- Returns everything that determines how much room windows have. The columns come first.
+---@return integer[]
+function M.screen()
+  local tabs = vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
+  local bars = { vim.o.cmdheight, vim.o.laststatus, vim.o.showtabline + (tabs and 1 or 0) }
+  return { vim.o.columns, vim.o.lines, unpack(bars) }
+end
+
+--- Changes sizes. The lines of a window that has none beside it would be given to the command line, or taken from it.
+---@param change fun()
+function M.resize(change)
+  local lines = vim.o.cmdheight
+  change()
+  if vim.o.cmdheight ~= lines then
+    vim.o.cmdheight = lines
+  end
 end
 
 --- Records the sizes and views of the windows in the current tab page.
@@ -28,8 +46,7 @@ function M.snapshot()
     views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
     views[win].buf = vim.api.nvim_win_get_buf(win)
   end
-  local editor = { vim.o.columns, vim.o.lines }
-  return { list = list, sizes = vim.fn.winrestcmd(), views = views, editor = editor }
+  return { list = list, sizes = vim.fn.winrestcmd(), views = views, editor = M.screen() }
 end
 
 --- Restores sizes and views of windows, unless the windows or the screen have changed otherwise. The view of a window whose
@@ -37,12 +54,13 @@ end
 ---@param before rat.SavedSplits
 function M.restore(before)
   if
-    not vim.deep_equal(before.list, M.tiled(0))
-    or not vim.deep_equal(before.editor, { vim.o.columns, vim.o.lines })
+    not vim.deep_equal(before.list, M.tiled(0)) or not vim.deep_equal(before.editor, M.screen())
   then
     return
   end
-  vim.cmd(before.sizes)
+  M.resize(function()
+    vim.cmd(before.sizes)
+  end)
   for win, view in pairs(before.views) do
     local cursor = vim.api.nvim_win_get_cursor(win)
     local same = cursor[1] == view.lnum and cursor[2] == view.col
@@ -76,7 +94,9 @@ function M.open(buf, place)
   end
   -- Neovim before 0.12 ignores the height of a split at the edge of the screen.
   if place.win == -1 and place.height then
-    vim.api.nvim_win_set_height(win, place.height)
+    M.resize(function()
+      vim.api.nvim_win_set_height(win, place.height)
+    end)
   end
   return win
 end
@@ -146,15 +166,17 @@ function M.set_sizes(sizes)
     fixed[win] = { vim.wo[win].winfixwidth, vim.wo[win].winfixheight }
     vim.wo[win][0].winfixwidth, vim.wo[win][0].winfixheight = false, false
   end
-  -- Two rounds, as in |winrestcmd()|: a window may get its room only after others have shrunk.
-  for _ = 1, 2 do
-    for _, win in ipairs(M.tiled(0)) do
-      if sizes[win] then
-        vim.api.nvim_win_set_width(win, sizes[win][1])
-        vim.api.nvim_win_set_height(win, sizes[win][2])
+  M.resize(function()
+    -- Two rounds, as in |winrestcmd()|: a window may get its room only after others have shrunk.
+    for _ = 1, 2 do
+      for _, win in ipairs(M.tiled(0)) do
+        if sizes[win] then
+          vim.api.nvim_win_set_width(win, sizes[win][1])
+          vim.api.nvim_win_set_height(win, sizes[win][2])
+        end
       end
     end
-  end
+  end)
   for win, was in pairs(fixed) do
     vim.wo[win][0].winfixwidth, vim.wo[win][0].winfixheight = was[1], was[2]
   end

@@ -152,6 +152,10 @@ local function close_stacked(layout, view)
     before[below][2] = before[below][2] + before[win][2] + 1
   end
   local here = vim.api.nvim_get_current_win() == win
+  if #splits.tiled(0) == 1 and #vim.api.nvim_list_tabpages() == 1 then
+    layout.windows[view], layouts.claimed[win] = nil, nil
+    return splits.give_to_user(win)
+  end
   vim.api.nvim_win_close(win, true)
   if below then
     splits.set_sizes(before)
@@ -314,7 +318,11 @@ local function settle(win)
     layouts.all[tab] = layouts.all[tab] or layout
     if layouts.all[tab] == layout then
       layout.windows[view] = win
-      size.follow(layout)
+      -- Without the windows that were closed meanwhile.
+      layouts.of(tab)
+      if tab == vim.api.nvim_get_current_tabpage() then
+        size.follow(layout)
+      end
       M.refresh(chat)
     end
   elseif not vim.api.nvim_buf_is_loaded(own) then
