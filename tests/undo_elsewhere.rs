@@ -30,6 +30,8 @@ fn lua_reviews_and_undoes() {
         (&hunk["lnum"], &hunk["removed"], &hunk["added"], &hunk["tool"], &hunk["title"]),
         (&json!(2), &json!(["two"]), &json!(["TWO"]), &json!("c1"), &json!("sed -i s/two/TWO/"))
     );
+    let of = |it: &serde_json::Value| (it["chat"].clone(), it["turn"].clone());
+    assert_eq!((of(&turns[0]), of(hunk)), ((json!(1), json!(1)), (json!(1), json!(1))));
     chat.nvim.lua("require('rat').reject({path = 'crlf.txt'})", json!([]));
     chat.nvim.poll("rejected", |nvim| nvim.messages().contains("Rejected 1 hunk in crlf.txt"));
     assert_eq!(fs::read_to_string(chat.path("crlf.txt")).unwrap(), "one\r\ntwo\r\n");

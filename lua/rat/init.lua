@@ -1,4 +1,6 @@
 --- The public Lua API, |rat-lua|. Each function loads the modules it needs when it is called.
+local arguments = require("rat.util.arguments")
+
 local M = {}
 
 --- Sets the options, |rat-options|. Calling it is optional: every option has a default. If one is wrong, the user is told
@@ -16,7 +18,8 @@ end
 --- Starts an agent, or shows the chat that is open with it. Returns without waiting for the agent.
 ---@param opts? {agent: string?, cwd: string?, new: boolean?, session: string?}
 function M.start(opts)
-  opts = opts or {}
+  local keys = { agent = "string", cwd = "string", new = "boolean", session = "string" }
+  opts = arguments.options("start", opts, keys)
   require("rat.chat") -- connects the modules of a chat
   require("rat.chat.launch").start({
     agent = opts.agent,
@@ -54,12 +57,16 @@ end
 ---@param text string
 ---@param opts? {context: rat.Context[]?, session: (string|integer)?, now: boolean?}
 function M.send(text, opts)
-  opts = opts or {}
-  assert(type(text) == "string", "rat.send: text must be a string")
+  arguments.expect("send", "text", text, "string")
+  local session = type(opts) == "table" and type(opts.session) == "number" and "integer" or "string"
+  opts = arguments.options("send", opts, { context = "table", session = session, now = "boolean" })
+  if opts.context and not vim.islist(opts.context) then
+    arguments.refuse("send", "context: expected a list")
+  end
   require("rat.chat") -- connects the modules of a chat
   local chat = find_chat(opts.session)
   if opts.session and not chat then
-    error(("rat.send: no such session: %s"):format(opts.session), 0)
+    arguments.refuse("send", ("no such session: %s"):format(opts.session))
   end
   gather(opts.context or {}, function(attachments)
     if vim.trim(text) ~= "" or #attachments > 0 then
@@ -81,7 +88,7 @@ end
 function M.context(provider)
   local problem = require("rat.context").add(provider)
   if problem then
-    error(("rat.context: %s"):format(problem), 0)
+    arguments.refuse("context", problem)
   end
 end
 
@@ -100,8 +107,11 @@ end
 --- Has an agent change lines of the current buffer in place, |rat.edit()|. Returns without waiting for it.
 ---@param opts? {text: string?, first: integer?, last: integer?, agent: string?}
 function M.edit(opts)
+  local keys = { text = "string", first = "integer", last = "integer", agent = "string" }
+  opts = arguments.options("edit", opts, keys)
+  arguments.lines("edit", opts, vim.api.nvim_buf_line_count(0))
   require("rat.chat") -- connects the modules of a chat
-  require("rat.in_place").start(opts or {})
+  require("rat.in_place").start(opts)
 end
 
 --- Cancels the turn of the current chat, like |:RatCancel|.
@@ -133,6 +143,7 @@ end
 --- Passes the turns of the current chat's folder whose changes are kept to a callback, the newest first, |rat.turns()|.
 ---@param callback fun(turns: rat.msg.ListedTurn[])
 function M.turns(callback)
+  arguments.expect("turns", "callback", callback, "function")
   require("rat.review.calls").turns(chat_number(), callback)
 end
 
@@ -140,19 +151,29 @@ end
 ---@param opts rat.ChangesOptions?
 ---@param callback fun(changes: rat.msg.Change[])
 function M.changes(opts, callback)
-  require("rat.review.calls").changes(chat_number(), opts or {}, callback)
+  local scopes = { "all", "session", "turn", "tool" }
+  local keys = { scope = scopes, path = "string", turn = "integer", tool = "string" }
+  opts = arguments.options("changes", opts, keys)
+  arguments.expect("changes", "callback", callback, "function")
+  require("rat.review.calls").changes(chat_number(), opts, callback)
 end
 
 ---@param keep boolean
 ---@param opts {path: string?, first: integer?, last: integer?, scope: ("all"|"turn")?}?
 local function decide(keep, opts)
-  opts = opts or {}
+  local name = keep and "accept" or "reject"
+  local keys = { path = "string", first = "integer", last = "integer", scope = { "all", "turn" } }
+  opts = arguments.options(name, opts, keys)
+  arguments.lines(name, opts)
+  if opts.first and not opts.path then
+    arguments.refuse(name, "first: it needs path")
+  end
   require("rat.rpc").notify("review", {
     chat = chat_number(),
     keep = keep,
     path = opts.path and vim.fn.fnamemodify(opts.path, ":p"),
-    first = opts.path and opts.first,
-    last = opts.path and opts.first and (opts.last or opts.first),
+    first = opts.first,
+    last = opts.last or opts.first,
     scope = opts.scope or "all",
     decision = require("rat.review.decisions").next_number(),
   })
@@ -173,7 +194,14 @@ end
 --- Undoes a turn after a question, by default the last one, like |:RatUndo|.
 ---@param turn rat.msg.ListedTurn? one that |rat.turns()| gave
 function M.undo(turn)
-  if turn then
+  if turn ~= nil then
+    local is_turn = type(turn) == "table"
+      and type(turn.root) == "string"
+      and type(turn.id) == "string"
+    if not is_turn then
+      local found = type(turn) == "string" and ('"%s"'):format(turn) or type(turn)
+      arguments.refuse("undo", ("expected a turn that rat.turns() gave, got %s"):format(found))
+    end
     local payload = { chat = chat_number(), root = turn.root, id = turn.id }
     require("rat.rpc").notify("undo", payload)
   else

@@ -429,15 +429,19 @@ impl Turns {
             let summaries = self.checkpoints.turns(root.clone()).await;
             let undone = undone(&summaries);
             let turns = summaries.into_iter().filter(|turn| turn.undoes.is_none() && is_of(turn));
-            kept.extend(turns.map(|turn| KeptTurn {
-                turn: TurnRef { root: root.clone(), id: turn.id.to_string() },
-                time: turn.time,
-                is_undone: undone.contains(&turn.id),
-                agent: turn.agent,
-                prompt: turn.prompt,
-                files: turn.files,
-                added: turn.added,
-                removed: turn.removed,
+            kept.extend(turns.map(|turn| {
+                let it = TurnRef { root: root.clone(), id: turn.id.to_string() };
+                KeptTurn {
+                    by: self.authors.lock().get(&it).cloned(),
+                    turn: it,
+                    time: turn.time,
+                    is_undone: undone.contains(&turn.id),
+                    agent: turn.agent,
+                    prompt: turn.prompt,
+                    files: turn.files,
+                    added: turn.added,
+                    removed: turn.removed,
+                }
             }));
         }
         kept.sort_by_key(|turn| std::cmp::Reverse(turn.time));

@@ -99,7 +99,7 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
   local buf = api.nvim_create_buf(false, true)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
-  scratch.fill(buf, vim.split(text, "\n", { plain = true }))
+  scratch.load(buf, scratch.fill, vim.split(text, "\n", { plain = true }))
   local footer = opts.footer or (has_lines and FOOTER_OF_LINES or FOOTER)
   local win = open_window(buf, title, footer, has_lines)
   api.nvim_win_set_cursor(win, { opts.line or api.nvim_buf_line_count(buf), 0 })

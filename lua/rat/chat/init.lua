@@ -49,7 +49,7 @@ local function set_up(chat, view, buf)
   window_options.follow(buf, view)
   if view == "prompt" then
     prompt.attach(buf)
-    scratch.fill(buf, chat.draft or {})
+    scratch.load(buf, scratch.fill, chat.draft or {})
     chat.draft = nil
     placeholder.show(chat)
     -- Its marks go with the text of a buffer that was unloaded.

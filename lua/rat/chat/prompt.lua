@@ -122,7 +122,12 @@ function M.give_back(chat, text, taken)
   else
     local both = typed == "" and text or text .. "\n\n" .. typed
     local lines = vim.split(both, "\n", { plain = true })
-    scratch.fill(buf, lines)
+    if scratch.is_unchanged(buf) then
+      -- A draft of an earlier Neovim is where the user begins.
+      scratch.load(buf, scratch.fill, lines)
+    else
+      scratch.fill(buf, lines)
+    end
     history.reset(buf)
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })

@@ -150,7 +150,7 @@ function M.arrived(payload)
   shown.ask_again()
   if shown.page.closed then
     shown = open(payload, true)
-    scratch.fill(shown.buf, sent)
+    scratch.load(shown.buf, scratch.fill, sent)
   end
   vim.bo[shown.buf].modifiable = true
   editable.settle(shown.buf)

@@ -186,7 +186,12 @@ function M.draw(chat)
   local prompts = registry.queued(chat)
   shown = { chat = chat, prompts = prompts, dashes = dashes_for(prompts) }
   local lines = compose(prompts, shown.dashes)
-  scratch.update(buf, lines)
+  if scratch.is_unchanged(buf) then
+    scratch.load(buf, scratch.update, lines)
+  else
+    -- What the user has written here before can still be brought back.
+    scratch.update(buf, lines)
+  end
   vim.bo[buf].modified = false
   api.nvim_buf_clear_namespace(buf, NOTES, 0, -1)
   local row = 0

@@ -129,7 +129,7 @@ function M.show(payload)
   if not vim.bo[buf].modified then
     local lines, notes, headings = compose(payload)
     shown = { chat = payload.chat, cwd = payload.cwd, headings = headings }
-    scratch.fill(buf, lines)
+    scratch.load(buf, scratch.fill, lines)
     vim.bo[buf].modifiable = true
     vim.bo[buf].modified = false
     api.nvim_buf_clear_namespace(buf, NOTES, 0, -1)

@@ -152,6 +152,26 @@ function M.update(buf, new)
   end
 end
 
+--- Changes a buffer without an undo step, and forgets those before: what fills a page is nothing that the user did, and
+--- |u| would leave a page without text, which |:write| may apply.
+---@param buf integer
+---@param change fun(buf: integer, lines: string[]) such as `fill`
+---@param lines string[]
+function M.load(buf, change, lines)
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1
+  change(buf, lines)
+  vim.bo[buf].undolevels = levels
+  vim.bo[buf].modified = false
+end
+
+--- Whether nothing in a buffer can be undone.
+---@param buf integer
+---@return boolean
+function M.is_unchanged(buf)
+  return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_last == 0
+end
+
 --- Whether a buffer has no text.
 ---@param buf integer
 ---@return boolean
@@ -218,10 +238,7 @@ function M.side(path, side, lines, writable)
   local buf = vim.api.nvim_create_buf(false, true)
   M.set_options(buf, "", writable)
   vim.bo[buf].bufhidden = "wipe"
-  local levels = vim.bo[buf].undolevels
-  vim.bo[buf].undolevels = -1
-  M.fill(buf, lines)
-  vim.bo[buf].undolevels = levels
+  M.load(buf, M.fill, lines)
   local name = names.last_part(path)
   M.name(buf, ("rat://diff/%d/%s/%s"):format(buf, side, name))
   M.highlight_like(buf, name, lines)

@@ -18,6 +18,8 @@ pub struct TurnRef {
 pub struct KeptTurn {
     /// Identifies it.
     pub turn: TurnRef,
+    /// Who made it: the session with the number of the turn, if this program knows it.
+    pub by: Option<Author>,
     /// When it ended, in seconds since 1970.
     pub time: u64,
     /// The agent's name in the configuration.

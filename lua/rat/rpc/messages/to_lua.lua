@@ -442,6 +442,8 @@
 ---@class (exact) rat.msg.ListedTurn
 ---@field root string The folder whose files it changed.
 ---@field id string Its id among the turns of that folder.
+---@field chat? integer The chat whose turn it was, if that was opened in this Neovim.
+---@field turn? integer The turn of that chat, from 1, as the pending hunks have it.
 ---@field time integer When it ended, in seconds since 1970.
 ---@field agent string The agent's name in the configuration.
 ---@field prompt string The beginning of the prompt.

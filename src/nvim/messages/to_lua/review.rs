@@ -206,6 +206,10 @@ pub(in crate::nvim) struct ListedTurn {
     root: FilePath,
     /// Its id among the turns of that folder.
     id: Handle,
+    /// The chat whose turn it was, if that was opened in this Neovim.
+    chat: Option<Chat>,
+    /// The turn of that chat, from 1, as the pending hunks have it.
+    turn: Option<u64>,
     /// When it ended, in seconds since 1970.
     time: u64,
     /// The agent's name in the configuration.
@@ -232,6 +236,8 @@ impl Turns {
         let items = turns.into_iter().map(|turn| ListedTurn {
             root: FilePath::new(&turn.turn.root),
             id: Handle::new(turn.turn.id),
+            chat: turn.by.as_ref().map(|by| by.session.chat.0),
+            turn: turn.by.as_ref().map(|by| by.turn),
             time: turn.time,
             agent: Label::new(turn.agent),
             prompt: Label::new(turn.prompt),

@@ -397,11 +397,12 @@ fn reviews() -> Vec<EditorMessage> {
         row: 2,
         removed: vec![hostile_text()],
         added: vec![hostile_text()],
-        by: Some(Author { session, turn: 3, tool_call: Some("t".into()) }),
+        by: Some(Author { session: session.clone(), turn: 3, tool_call: Some("t".into()) }),
         title: hostile_text(),
     };
     let turn = KeptTurn {
         turn: TurnRef { root: "/a".into(), id: "1-2".to_owned() },
+        by: Some(Author { session, turn: 3, tool_call: None }),
         time: 7,
         agent: hostile_text(),
         prompt: hostile_text(),
