@@ -6,14 +6,18 @@ use serde_json::{Value as Json, json};
 use std::io::Write as _;
 use std::time::Instant;
 
-/// Longest that Neovim may be kept from a key, in milliseconds.
-const LIMIT_MS: f64 = 16.0;
+/// Most of what one frame may carry to Neovim, which takes no key until it is drawn: bytes of texts for each update that it may
+/// show, and values in lists.
+const MOST_BYTES: u64 = 160 << 10;
+const MOST_VALUES: u64 = 100_000;
+/// The longest line that may be drawn, in bytes: Neovim wraps each as a whole.
+const LONGEST_LINE: u64 = 66 << 10;
 
-/// So often each is sent, as another call: the best counts, since one may be disturbed by others on the machine.
-const ROUNDS: usize = 4;
+/// So often each is sent, as another call.
+const ROUNDS: usize = 2;
 
-/// Notes how long nothing else ran, after `CLOCK`.
-const WATCH: &str = r"
+/// Counts what each frame carries, and notes for the figures how long nothing else ran, after `CLOCK`.
+const WATCH: &str = r#"
     local last = clock()
     _G.gap = 0
     _G.watch = _G.watch or vim.uv.new_timer()
@@ -21,38 +25,91 @@ const WATCH: &str = r"
       local now = clock()
       _G.gap, last = math.max(_G.gap, now - last), now
     end)
-";
+    local function count(value)
+      if type(value) == "string" then
+        return #value, 1
+      elseif type(value) ~= "table" then
+        return 0, 1
+      end
+      local bytes, values = 0, 0
+      for _, item in pairs(value) do
+        local more, inner = count(item)
+        bytes, values = bytes + more, values + inner
+      end
+      return bytes, values
+    end
+    _G.most = { 0, 0 }
+    if not _G.apply then
+      local inbox = require("rat.rpc.inbox")
+      _G.apply = inbox.apply
+      inbox.apply = function(frame)
+        local bytes, values = count(frame)
+        if bytes > _G.most[1] then
+          _G.largest = {}
+          for _, message in ipairs(frame) do
+            local of = count(message)
+            if of > bytes / 20 then
+              table.insert(_G.largest, ("%s %d"):format(tostring(message[1]), of))
+            end
+          end
+        end
+        _G.most = { math.max(_G.most[1], bytes), math.max(_G.most[2], values) }
+        return _G.apply(frame)
+      end
+    end
+"#;
 
-/// Has an agent send something, and gives how long Neovim was held up at most until the last row was drawn, in milliseconds.
-pub(crate) fn gap(chat: &mut Chat, then: &str, send: impl FnOnce(&mut Chat)) -> f64 {
+/// Returns the figures: milliseconds, bytes, values, the longest line.
+const FIGURES: &str = r#"
+    _G.watch:stop()
+    local longest, which = 0, ""
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.startswith(vim.api.nvim_buf_get_name(buf), "rat://") then
+        for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+          if #line > longest then
+            longest, which = #line, vim.api.nvim_buf_get_name(buf) .. ": " .. vim.fn.strcharpart(line:sub(1, 200), 0, 40)
+          end
+        end
+      end
+    end
+    return { _G.gap / 1e6, _G.most[1], _G.most[2], longest, which, table.concat(_G.largest or {}, ", ") }
+"#;
+
+/// Has an agent send so many updates, and expects that each piece of work it makes for Neovim is a small one: how long that takes is
+/// a matter of the machine, and of the bench.
+pub(crate) fn expect_small_frames(chat: &mut Chat, then: &str, updates: Vec<Json>) {
     chat.nvim.lua(&format!("{CLOCK}{WATCH}"), json!([]));
+    // Rows carry the ids of their calls in full, a few for each view.
+    let ids = updates.iter().filter_map(|update| update["toolCallId"].as_str()).map(str::len);
+    let most_bytes = MOST_BYTES * updates.len() as u64 + 8 * ids.sum::<usize>() as u64;
     let since = Instant::now();
-    send(chat);
+    updates.into_iter().for_each(|update| chat.update(update));
     let pending = chat.ask("_unknown", json!({}));
     // Nothing is asked of Neovim meanwhile.
     chat.agent.expect_answer(pending).unwrap_err();
     let answered = since.elapsed().as_millis();
     chat.say(&format!("\n\n{then}\n\n"));
     chat.nvim.poll_screen(then);
-    let gap = chat.nvim.lua("_G.watch:stop() return _G.gap / 1e6", json!([])).as_f64().unwrap();
+    let figures = chat.nvim.lua(FIGURES, json!([]));
+    let [bytes, values, longest] = [1, 2, 3].map(|at| figures[at].as_u64().unwrap());
+    let gap = figures[0].as_f64().unwrap();
     // Fails only where nobody reads.
-    let _ = writeln!(std::io::stderr(), "{then}: Neovim {gap:.1} ms, answered after {answered} ms");
-    gap
+    let _ = writeln!(
+        std::io::stderr(),
+        "{then}: Neovim {gap:.1} ms, a frame {bytes} bytes and {values} values, a line {longest} bytes, \
+         answered after {answered} ms"
+    );
+    assert!(bytes <= most_bytes, "{then}: a frame of {bytes} bytes: {}", figures[5]);
+    assert!(values <= MOST_VALUES, "{then}: a frame of {values} values");
+    assert!(longest <= LONGEST_LINE, "{then}: a line of {longest} bytes: {}", figures[4]);
 }
 
 /// Sends what `make` gives for the number of a round, and expects that Neovim is hardly held up.
 fn expect_short(name: &str, make: impl Fn(usize) -> Json) {
-    let _alone = super::alone();
     let mut chat = Chat::in_turn();
-    let empty = json!({"sessionUpdate": "plan", "entries": []});
-    gap(&mut chat, "warmed up", |chat| chat.update(empty));
-    let mut round = |round: usize| {
-        let update = make(round);
-        gap(&mut chat, &format!("{name} {round}"), |chat| chat.update(update))
-    };
-    let gaps: Vec<_> = (0..ROUNDS).map(&mut round).collect();
-    let best = gaps.iter().copied().fold(f64::MAX, f64::min);
-    assert!(best < LIMIT_MS, "{name}: {gaps:?}");
+    for round in 0..ROUNDS {
+        expect_small_frames(&mut chat, &format!("{name} {round}"), vec![make(round)]);
+    }
 }
 
 fn call(round: usize, fields: Json) -> Json {
@@ -63,14 +120,14 @@ fn call(round: usize, fields: Json) -> Json {
     call
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_title_of_10_mb_does_not_hold_up_neovim() {
     let title = "word ".repeat(2 << 20);
     expect_short("a title", |round| call(round, json!({"title": title})));
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_command_of_100_000_lines_does_not_hold_up_neovim() {
     let command = "true\n".repeat(100_000);
@@ -78,7 +135,7 @@ fn a_command_of_100_000_lines_does_not_hold_up_neovim() {
     expect_short("a command", |round| call(round, fields.clone()));
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_call_with_100_000_locations_does_not_hold_up_neovim() {
     let locations: Vec<_> =
@@ -86,7 +143,7 @@ fn a_call_with_100_000_locations_does_not_hold_up_neovim() {
     expect_short("locations", |round| call(round, json!({"locations": locations})));
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_call_with_100_000_items_of_content_does_not_hold_up_neovim() {
     let item = |number| match number % 3 {
@@ -100,7 +157,7 @@ fn a_call_with_100_000_items_of_content_does_not_hold_up_neovim() {
     expect_short("content", |round| call(round, json!({"content": content})));
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_plan_of_100_000_entries_does_not_hold_up_neovim() {
     expect_short("a plan", |round| {
@@ -112,7 +169,7 @@ fn a_plan_of_100_000_entries_does_not_hold_up_neovim() {
     });
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_plan_with_an_entry_of_10_mb_does_not_hold_up_neovim() {
     let content = "word ".repeat(2 << 20);
@@ -122,7 +179,7 @@ fn a_plan_with_an_entry_of_10_mb_does_not_hold_up_neovim() {
     });
 }
 
-/// Holds (Hostile agents): However large a title, a command or a list of an agent is, Neovim is not held up for more than 16 ms.
+/// Holds (Hostile agents): However large a title, a command or a list of an agent is, what it makes for Neovim comes in small frames and short lines.
 #[test]
 fn a_hundred_thousand_commands_do_not_hold_up_neovim() {
     expect_short("commands", |round| {
@@ -136,7 +193,6 @@ fn a_hundred_thousand_commands_do_not_hold_up_neovim() {
 /// Holds (Hostile agents): A permission request with more options than can be shown is refused.
 #[test]
 fn a_request_with_too_many_options_is_refused() {
-    let _alone = super::alone();
     let mut chat = Chat::in_turn();
     let option =
         |number| json!({"optionId": format!("{number}"), "name": "Yes", "kind": "allow_once"});

@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::SessionNotification;
 use proptest::prelude::*;
@@ -321,10 +320,9 @@ fn a_cancel_is_heard_in_the_middle_of_a_text() {
         let message = client.next().unwrap();
         client.play(&message);
     }
-    let asked = Instant::now();
     client.cancel();
     assert_eq!(client.end_of_turn(), "cancelled");
-    assert!(asked.elapsed() < Duration::from_millis(500), "{:?}", asked.elapsed());
+    assert!(!client.message.contains("to list all keys"), "all of it was said: {}", client.message);
     assert_eq!(client.open_calls(), 0);
 }
 

@@ -2,7 +2,6 @@
 
 use crate::support::{Agent, Chat, Dice, Gateway, Nvim, Options, PROMPT, TRANSCRIPT, Way};
 use serde_json::{Value as Json, json};
-use std::time::Instant;
 
 const WAYS: [Way; 5] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream, Way::Replies];
 
@@ -274,11 +273,9 @@ fn a_slow_server_holds_up_nothing() {
     gateway.hold(true);
     nvim.command("RatStart");
     nvim.poll("a request", |_| !gateway.requests().is_empty());
-    let begun = Instant::now();
     nvim.command("RatInfo");
     nvim.poll_screen(&gateway.url);
-    assert_eq!(nvim.status()["state"], json!("starting"));
-    assert!(begun.elapsed().as_secs() < 2, "{:?}", begun.elapsed());
+    assert_eq!(nvim.status()["state"], json!("starting"), "the server still holds its answer");
     gateway.hold(false);
     agent.expect_start();
     agent.handshake();

@@ -1,7 +1,7 @@
 //! Decodes modes, config options and commands (ACP session modes, session config options, slash commands). Version 2 calls
 //! some ids differently than version 1; either name is read.
 
-use crate::acp::fields::{Fields, first};
+use crate::acp::fields::{Fields, cut, first};
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Selection};
 use serde_json::Value;
 
@@ -88,16 +88,23 @@ pub(super) fn commands(fields: &mut Fields) -> Option<Vec<Command>> {
     Some(bounded(fields.objects("availableCommands")?.filter_map(command), "commands"))
 }
 
+/// The longest name of a command, in bytes; nobody could type a longer one.
+const MAX_COMMAND_NAME: usize = 1024;
+/// The longest description of a command, in bytes.
+const MAX_COMMAND_TEXT: usize = 1024;
+
 /// Decodes a command. One of an unknown type may not be sent as text, so it is left out.
 fn command(mut fields: Fields) -> Option<Command> {
     if fields.text("type").is_some_and(|kind| kind != "command") {
         return None;
     }
-    let name = fields.text("name")?;
+    let name = fields.text("name").filter(|name| name.len() <= MAX_COMMAND_NAME)?;
     let hint = match fields.any("input") {
         Some(Value::String(hint)) => Some(hint),
         Some(input) => Fields::of(input).and_then(|mut input| input.text("hint")),
         None => None,
     };
-    Some(Command { name, description: fields.text("description").unwrap_or_default(), hint })
+    let text = |text: String| cut(text, MAX_COMMAND_TEXT);
+    let description = text(fields.text("description").unwrap_or_default());
+    Some(Command { name, description, hint: hint.map(text) })
 }

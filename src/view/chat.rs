@@ -264,7 +264,7 @@ fn draw_message(
             patch.ops.push(Op::Formats { row: row + step.formats_row, formats });
         }
         let formats = step.formats[earlier..].to_vec();
-        patch.text(row + step.row, step.col, step.text.to_owned(), formats);
+        patch.text(row + step.row, step.col, step.text.into_owned(), formats);
     }
     tail.is_at_end(&message.text)
 }

@@ -5,6 +5,8 @@ pub mod line;
 pub mod patch;
 
 pub mod markdown;
+
+mod line_pieces;
 pub mod tail;
 
 pub mod card;

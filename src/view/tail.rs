@@ -2,8 +2,10 @@
 //! that changed. The cost of a step depends on what is new, not on the length of the message.
 
 use super::line::{Class, Highlight, Span, Style};
+use super::line_pieces::Pieces;
 use super::markdown::{self, OpenFence};
 use crate::session::label;
+use std::borrow::Cow;
 
 /// A block of more bytes is not parsed from its start any more.
 const MAX_BLOCK: usize = 16 * 1024;
@@ -11,6 +13,8 @@ const MAX_BLOCK: usize = 16 * 1024;
 /// How far a message is drawn, and where to resume parsing it.
 #[derive(Debug, Default)]
 pub struct Tail {
+    /// The text as it is drawn, which offsets are of.
+    pieces: Pieces,
     /// The number of bytes drawn.
     drawn: usize,
     /// The row of the last drawn byte, counted from the first row of the message, and that row's
@@ -92,7 +96,7 @@ pub struct Step<'a> {
     /// The length of that row in bytes.
     pub col: usize,
     /// The new text.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
     /// The first row of `formats`, which may be before `row`.
     pub formats_row: usize,
     /// The formats from there to the last row.
@@ -122,26 +126,34 @@ impl Tail {
 
     /// Whether all of `text` is drawn.
     pub fn is_at_end(&self, text: &str) -> bool {
-        self.drawn == text.len()
+        self.pieces.len_of(text) == Some(self.drawn)
     }
 
     /// Draws up to `budget` more bytes of `text`, which may only have grown. `None` if nothing is
     /// new.
     pub fn advance<'a>(&mut self, text: &'a str, budget: usize) -> Option<Step<'a>> {
-        let limit = floor_boundary(text, (self.drawn + budget.max(4)).min(text.len()));
+        self.pieces.read(text);
+        // Given back below.
+        let broken = self.pieces.take();
+        let whole = broken.as_deref().unwrap_or(text);
+        let limit = floor_boundary(whole, (self.drawn + budget.max(4)).min(whole.len()));
         if limit == self.drawn {
+            self.pieces.put(broken);
             return None;
         }
-        let (row, col, new) = (self.row, self.col, &text[self.drawn..limit]);
+        let (row, col, new) = (self.row, self.col, &whole[self.drawn..limit]);
         let first_row = self.start_row;
-        let formats = self.parse(&text[self.start..limit]);
+        let formats = self.parse(&whole[self.start..limit]);
         let same = formats.iter().zip(&self.drawn_formats).take_while(|(a, b)| a == b).count();
         // New rows always come with their format.
         let from = same.min(row - first_row);
         let step = Step {
             row,
             col,
-            text: new,
+            text: broken.as_ref().map_or_else(
+                || Cow::Borrowed(&text[self.drawn..limit]),
+                |_| Cow::Owned(new.to_owned()),
+            ),
             formats_row: first_row + from,
             formats: formats[from..].to_vec(),
         };
@@ -150,6 +162,7 @@ impl Tail {
         self.drawn = limit;
         self.row += new.matches('\n').count();
         self.col = new.rfind('\n').map_or(col + new.len(), |at| new.len() - at - 1);
+        self.pieces.put(broken);
         Some(step)
     }
 

@@ -18,12 +18,17 @@ use crate::session::author::ChatId;
 use crate::session::content::Content;
 use crate::session::entry::Note;
 use crate::session::ids::ToolCallId;
+use crate::session::label;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
+
+/// The most characters shown of the type of an update that nobody knows, and of what is wrong with one.
+const MAX_TAG: usize = 100;
+const MAX_PROBLEM: usize = 500;
 
 impl State {
     /// Sends a prompt, or queues it while the agent works; with `now`, the running turn is cancelled in its favour.
@@ -351,7 +356,8 @@ impl State {
             Update::Meta(meta) => self.meta(id, meta),
             Update::Activity(activity) => self.activity(id, activity),
             Update::Unknown { tag, problem } => {
-                let title = match problem {
+                let tag = label::short(&tag, MAX_TAG);
+                let title = match problem.map(|problem| label::short(&problem, MAX_PROBLEM)) {
                     Some(problem) => format!("Ignored a malformed update \"{tag}\": {problem}"),
                     None => format!("Ignored an update of unknown type \"{tag}\""),
                 };
