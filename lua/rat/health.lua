@@ -114,7 +114,10 @@ local function check_files()
   if vim.fn.executable("git") == 1 then
     health.ok((run({ "git", "--version" }) or "git"))
   else
-    health.warn("git is not on PATH", { "@file completion is slower without it" })
+    health.warn("git is not on PATH", {
+      "Install git: without it, @diff and worktrees (`:RatWorktree`) do not work",
+      "Files for @ in a prompt are found more slowly without it",
+    })
   end
   local path = settings.path()
   local there = vim.uv.fs_stat(path) ~= nil

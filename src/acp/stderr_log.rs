@@ -1,7 +1,7 @@
 //! What each agent has written to stderr, in a file of its own.
 
 use std::path::{Path, PathBuf};
-use tokio::fs::{File, OpenOptions, create_dir_all, rename};
+use tokio::fs::{DirBuilder, File, OpenOptions, rename};
 use tokio::io::AsyncWriteExt;
 
 /// A file of more bytes is renamed to `.log.old`, and a new one begun.
@@ -51,7 +51,7 @@ impl StderrLog {
     /// Opens a file and returns its size. One that is too large makes room for a new one.
     async fn opened(path: &Path) -> std::io::Result<(File, u64)> {
         if let Some(folder) = path.parent() {
-            create_dir_all(folder).await?;
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).await?;
         }
         let size = tokio::fs::metadata(path).await.map_or(0, |it| it.len());
         if size > MAX_BYTES {

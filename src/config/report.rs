@@ -71,15 +71,16 @@ pub fn report(
     problems.chain(agents).chain([about_confining(confine::kernel())]).collect()
 }
 
+// `:checkhealth` makes a link of `:help` with all that follows up to a space, so it ends the text.
 fn about_confining(kernel: Kernel) -> Line {
     let text = match kernel.check(false).and_then(|()| kernel.check(true)) {
         Ok(()) if kernel == Kernel::Untried => {
-            "agents can be confined (:help rat-confine), but that has not been tried on this system"
+            "agents can be confined, but that has not been tried on this system, :help rat-confine"
                 .to_owned()
         }
-        Ok(()) => "agents can be confined (:help rat-confine)".to_owned(),
+        Ok(()) => "agents can be confined, :help rat-confine".to_owned(),
         Err(why) if kernel.check(false).is_ok() => {
-            format!("agents can be confined (:help rat-confine), except for their ports: {why}")
+            format!("agents can be confined, except for their ports: {why}, :help rat-confine")
         }
         Err(why) => format!("agents cannot be confined: {why}"),
     };
@@ -155,11 +156,12 @@ mod tests {
     #[test]
     fn it_says_whether_the_kernel_can_confine_agents() {
         let text = |kernel| about_confining(kernel).text;
-        let can = "agents can be confined (:help rat-confine)";
-        assert_eq!(text(Kernel::FilesAndPorts), can);
-        assert!(text(Kernel::Untried).ends_with("not been tried on this system"));
+        let help = ", :help rat-confine";
+        assert_eq!(text(Kernel::FilesAndPorts), format!("agents can be confined{help}"));
+        assert!(text(Kernel::Untried).ends_with(&format!("tried on this system{help}")));
         let ports = "this Linux cannot limit ports: Linux 6.7 or newer is needed";
-        assert_eq!(text(Kernel::Files), format!("{can}, except for their ports: {ports}"));
+        let can = format!("agents can be confined, except for their ports: {ports}{help}");
+        assert_eq!(text(Kernel::Files), can);
         for kernel in [Kernel::Without, Kernel::TooOld] {
             assert!(text(kernel).starts_with("agents cannot be confined: "), "{kernel:?}");
         }

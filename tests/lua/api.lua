@@ -56,7 +56,7 @@ local REFUSED = {
   { "context('x')", "rat.context: " },
 }
 
---- Holds (Lua API): Each public function refuses what it cannot use, by name, and does nothing then.
+--- Holds (Scripts in Lua): Each public function refuses what it cannot use, by name, and does nothing then.
 case("what a function cannot use is refused by name", function()
   local nvim = check.start()
   nvim:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'a', 'b', 'c' })")
@@ -89,7 +89,7 @@ case("what they can use is passed on", function()
   same(nvim:heard("list_changes").scope, "all")
 end)
 
---- Holds (Lua API): What fills a page of ours is no undo step: `u` right after it has opened changes nothing.
+--- Holds (Scripts in Lua): What fills a page of ours is no undo step: `u` right after it has opened changes nothing.
 case("u takes away nothing that the user has not written", function()
   local nvim = check.start()
   nvim:open_chat({ state = "running", queued = { "one", "two" } })

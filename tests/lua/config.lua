@@ -272,4 +272,13 @@ case("the types of the options are up to date", function()
   same(present .. "\n" == types.make(), true, "run `nvim -l tests/support/option_types.lua`")
 end)
 
+--- Holds (Configuration): Without git, `:checkhealth rat` names all that does not work.
+case("checkhealth says what git is needed for", function()
+  local nvim = check.start({ env = { PATH = "/nowhere" } })
+  nvim:command("checkhealth rat")
+  local text = table.concat(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), "\n")
+  check.contains(text, "git is not on PATH")
+  check.contains(text, "@diff and worktrees")
+end)
+
 check.finish()
