@@ -83,7 +83,9 @@ pub(crate) fn expect_small_frames(chat: &mut Chat, then: &str, updates: Vec<Json
     let ids = updates.iter().filter_map(|update| update["toolCallId"].as_str()).map(str::len);
     let most_bytes = MOST_BYTES * updates.len() as u64 + 8 * ids.sum::<usize>() as u64;
     let since = Instant::now();
-    updates.into_iter().for_each(|update| chat.update(update));
+    for update in updates {
+        chat.update(update);
+    }
     let pending = chat.ask("_unknown", json!({}));
     // Nothing is asked of Neovim meanwhile.
     chat.agent.expect_answer(pending).unwrap_err();

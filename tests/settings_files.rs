@@ -140,7 +140,7 @@ fn valid(dice: &mut Dice) -> Json {
     if dice.once_in(2) {
         file["mcp_servers"] =
             json!({"docs": entry(dice, Place::Server), "web": entry(dice, Place::Server)});
-    } else if dice.once_in(2) {
+    } else if dice.once_in(3) {
         let mut server = entry(dice, Place::ListedServer);
         server["name"] = json!("docs");
         file["mcp_servers"] = json!([server]);
@@ -271,8 +271,7 @@ fn mistype(dice: &mut Dice, file: &Json) -> Option<Change> {
     let fits = match (place, key.as_str()) {
         (Place::Confinement, "hide") => wrong.is_boolean(),
         (Place::File, "mcp_servers") => wrong.is_object() || wrong.is_array(),
-        (Place::Agent, "confine") => wrong.is_object(),
-        (Place::Agents, _) => wrong.is_object(),
+        (Place::Agent, "confine") | (Place::Agents, _) => wrong.is_object(),
         _ => {
             std::mem::discriminant(old) == std::mem::discriminant(&wrong)
                 && !wrong.is_array()
@@ -331,6 +330,9 @@ fn misplace(dice: &mut Dice, file: &Json) -> Option<Change> {
 fn repeat(dice: &mut Dice, file: &Json) -> Option<Change> {
     let mut all = keys(file);
     all.retain(|((path, _), _)| !path.iter().any(|key| key == "0"));
+    if all.is_empty() {
+        return None;
+    }
     let ((path, place), key) = dice.pick(&all).clone();
     let mut file = file.clone();
     let fields = object(&mut file, &path);

@@ -19,7 +19,8 @@ end
 ---@param opts? {agent: string?, cwd: string?, new: boolean?, session: string?}
 function M.start(opts)
   local keys = { agent = "string", cwd = "string", new = "boolean", session = "string" }
-  opts = arguments.options("start", opts, keys)
+  arguments.options("start", opts, keys)
+  opts = opts or {}
   require("rat.chat") -- connects the modules of a chat
   require("rat.chat.launch").start({
     agent = opts.agent,
@@ -59,7 +60,8 @@ end
 function M.send(text, opts)
   arguments.expect("send", "text", text, "string")
   local session = type(opts) == "table" and type(opts.session) == "number" and "integer" or "string"
-  opts = arguments.options("send", opts, { context = "table", session = session, now = "boolean" })
+  arguments.options("send", opts, { context = "table", session = session, now = "boolean" })
+  opts = opts or {}
   if opts.context and not vim.islist(opts.context) then
     arguments.refuse("send", "context: expected a list")
   end
@@ -108,7 +110,8 @@ end
 ---@param opts? {text: string?, first: integer?, last: integer?, agent: string?}
 function M.edit(opts)
   local keys = { text = "string", first = "integer", last = "integer", agent = "string" }
-  opts = arguments.options("edit", opts, keys)
+  arguments.options("edit", opts, keys)
+  opts = opts or {}
   arguments.lines("edit", opts, vim.api.nvim_buf_line_count(0))
   require("rat.chat") -- connects the modules of a chat
   require("rat.in_place").start(opts)
@@ -153,7 +156,8 @@ end
 function M.changes(opts, callback)
   local scopes = { "all", "session", "turn", "tool" }
   local keys = { scope = scopes, path = "string", turn = "integer", tool = "string" }
-  opts = arguments.options("changes", opts, keys)
+  arguments.options("changes", opts, keys)
+  opts = opts or {}
   arguments.expect("changes", "callback", callback, "function")
   require("rat.review.calls").changes(chat_number(), opts, callback)
 end
@@ -163,7 +167,8 @@ end
 local function decide(keep, opts)
   local name = keep and "accept" or "reject"
   local keys = { path = "string", first = "integer", last = "integer", scope = { "all", "turn" } }
-  opts = arguments.options(name, opts, keys)
+  arguments.options(name, opts, keys)
+  opts = opts or {}
   arguments.lines(name, opts)
   if opts.first and not opts.path then
     arguments.refuse(name, "first: it needs path")

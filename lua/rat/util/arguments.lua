@@ -53,20 +53,16 @@ function M.expect(fn, name, value, wanted)
 end
 
 --- Refuses a table of options with keys that it cannot have, or with values of other types.
----@generic T: table
 ---@param fn string name of the function
----@param opts T?
+---@param opts table?
 ---@param keys table<string, rat.ArgumentType>
----@return T opts empty if there are none
 function M.options(fn, opts, keys)
   if opts == nil then
-    return {}
+    return
   elseif type(opts) ~= "table" then
     M.refuse(fn, ("expected a table, got %s"):format(type(opts)))
   end
-  for key, value in
-    pairs(opts --[[@as table]])
-  do
+  for key, value in pairs(opts) do
     local wanted = keys[key]
     if not wanted then
       local names = vim.tbl_keys(keys)
@@ -74,11 +70,10 @@ function M.options(fn, opts, keys)
       local near = type(key) == "string" and closest_name.find(key, names)
       local hint = near and ("did you mean %s?"):format(near)
         or "known keys: " .. table.concat(names, ", ")
-      M.refuse(fn, ("%s: unknown key, %s"):format(tostring(key), hint))
+      return M.refuse(fn, ("%s: unknown key, %s"):format(tostring(key), hint))
     end
     M.expect(fn, key, value, wanted)
   end
-  return opts
 end
 
 --- Refuses lines that are none of a buffer.

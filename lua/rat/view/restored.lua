@@ -1,7 +1,6 @@
 --- Takes over the windows of a chat that a session file has restored. It opens and closes none.
 local layouts = require("rat.view.layouts")
 local size = require("rat.view.size")
-local winbar = require("rat.view.winbar")
 local window_options = require("rat.view.window_options")
 
 local api = vim.api
@@ -23,8 +22,7 @@ function M.adopt(chat)
     for view, win in pairs(found) do
       window_options.apply(win, view)
       local fixed = view == "chat" and size.fixed_side() or "winfixheight"
-      local bar = winbar.text(chat, view, api.nvim_win_get_width(win))
-      window_options.set(win, { [fixed] = true, winbar = bar })
+      window_options.set(win, { [fixed] = true })
       if layout and layout.chat == chat then
         layouts.claim(layout, view, win)
       end

@@ -30,10 +30,11 @@ end
 --- Changes sizes. The lines of a window that has none beside it would be given to the command line, or taken from it.
 ---@param change fun()
 function M.resize(change)
-  local lines = vim.o.cmdheight
+  local before = vim.o.cmdheight
   change()
-  if vim.o.cmdheight ~= lines then
-    vim.o.cmdheight = lines
+  local after = vim.o.cmdheight
+  if after ~= before then
+    vim.o.cmdheight = before
   end
 end
 

@@ -99,8 +99,7 @@ local function new_tab(chat)
   splits.show(win, buffers.get(chat, "chat"))
   window_options.apply_if_missing(win)
   vim.api.nvim_buf_delete(blank, {})
-  local layout =
-    { chat = chat, windows = { chat = win }, before = splits.snapshot(), size = size.new() }
+  local layout = { chat = chat, windows = {}, before = splits.snapshot(), size = size.new() }
   layouts.claim(layout, "chat", win)
   return layout
 end
@@ -409,10 +408,10 @@ local function watch()
       end)
     end,
   })
-  -- The bar of the prompt names the keys of the mode.
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = group,
     pattern = { "*:[iR]*", "[iR]*:*" },
+    desc = "rat: the bar of the prompt names the keys of the mode",
     callback = function(event)
       local chat, view = registry.of(event.buf)
       if chat and view == "prompt" then
@@ -433,6 +432,7 @@ end
 function M.apply_restored(chat)
   restored.adopt(chat)
   watch()
+  M.refresh(chat)
 end
 
 --- Returns a layout for a chat in the current tab page. If chats get a tab page of their own, goes to the chat's or opens one.
