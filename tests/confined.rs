@@ -215,6 +215,7 @@ fn a_mistake_elsewhere_in_the_options_does_not_start_it_unconfined() {
     nvim.lua(setup, json!([]));
     nvim.command("RatStart claude");
     nvim.poll("the reason", |nvim| {
-        nvim.messages().contains("agents.claude.confine.writ is not an option")
+        nvim.messages()
+            .contains("claude was not started, because setup() was refused: dif: unknown")
     });
 }
