@@ -359,3 +359,20 @@ fn what_is_made_again_after_an_undo_is_no_conflict() {
         assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
     }
 }
+
+/// Holds (Review): A mode that the user has set since stays when a turn is undone in the lines of that file.
+#[test]
+fn a_mode_that_was_set_since_stays() {
+    let text: String = (1..=20).map(|number| format!("{number}\n")).collect();
+    let mut chat = Chat::builder().file("a.txt", text.as_str()).start();
+    let path = chat.path("a.txt");
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("a.txt"), text.replace("\n3\n", "\nthree\n")).unwrap();
+    });
+    let mut chat = crate::undo_later::restarted(chat);
+    fs::write(&path, text.replace("\n3\n", "\nthree\n") + "mine\n").unwrap();
+    make_executable(&path);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text + "mine\n");
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o755);
+}

@@ -282,7 +282,13 @@ impl Reversals {
                 let bytes = self.merged(&what.turn, change).await;
                 let bytes = bytes.ok_or(CONTESTED)?;
                 let now = self.state(&what.turn, &change.path).await?;
-                file(now, change.before.clone(), Some(bytes))
+                // A mode that somebody has set since stays.
+                let is_others =
+                    |now: &State| change.after.as_ref().is_some_and(|it| it.mode != now.mode);
+                let mode = now.as_ref().filter(|now| is_others(now)).map(|now| now.mode);
+                let before = change.before.clone();
+                let target = before.map(|it| State { mode: mode.unwrap_or(it.mode), ..it });
+                file(now, target, Some(bytes))
             }
             Way::Reject { .. } => {
                 self.separate(&what.turn, change).await?;

@@ -9,21 +9,30 @@ use std::ops::Range;
 use super::hunks::Hunk;
 use super::pending::hunk_id;
 use super::record::weave::{Life, LineId, Transition};
-use super::record::{Form, HunkId, Kept, Record, StepId, Version};
+use super::record::{Form, Forms, HunkId, Kept, Record, StepId, Version};
 
 /// Pending changes that a decision is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The coming or going of a line by a step.
     pub(super) changes: FxHashSet<(LineId, StepId)>,
-    /// Whether the change of the form is chosen, too.
-    form: bool,
+    /// Whether the change of the form is chosen, too, and what there would be without it.
+    form: Option<FormWithout>,
+}
+
+/// What becomes of the form of a file without what was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FormWithout {
+    /// Whether there is a file.
+    exists: bool,
+    /// The pending step that made it so, if it was not so before any.
+    by: Option<StepId>,
 }
 
 impl Choice {
     /// Whether nothing is chosen.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && !self.form
+        self.changes.is_empty() && self.form.is_none()
     }
 
     pub(super) fn steps(&self) -> FxHashSet<StepId> {
@@ -44,6 +53,8 @@ pub struct Rejection {
     pub hunks: Vec<Hunk>,
     /// The form that the file needs, if not its own.
     pub form: Option<Form>,
+    /// The step that is pending then and has made it so.
+    form_by: Option<StepId>,
     /// Lines of the text (0-based) where what was chosen stays, because somebody has replaced it since.
     pub conflicts: Vec<Range<usize>>,
     /// What becomes of lines.
@@ -108,7 +119,7 @@ impl<O> Record<O> {
     fn choose_all(&self, is_chosen: impl Fn(&O) -> bool) -> Choice {
         let ids = self.weave.iter().map(|(id, _)| id);
         let changes = ids.flat_map(|id| self.pending_changes(id, &is_chosen)).collect();
-        Choice { changes, form: self.forms().by.is_some_and(|by| self.is_by(by, &is_chosen)) }
+        Choice { changes, form: self.form_without(&is_chosen) }
     }
 
     fn choose_where(
@@ -125,8 +136,34 @@ impl<O> Record<O> {
             }
         });
         // Whoever decides on every hunk of a file decides on the whole file.
-        let form = is_all && self.forms().by.is_some_and(|by| self.is_by(by, &is_chosen));
+        let form = self.form_without(&is_chosen).filter(|_| is_all);
         Choice { changes, form }
+    }
+
+    /// Returns what the form would be without chosen agents, if they have made it what it is.
+    fn form_without(&self, is_chosen: impl Fn(&O) -> bool) -> Option<FormWithout> {
+        let is_pending = self.forms().by.is_some_and(|by| self.is_by(by, &is_chosen));
+        let mut at = self.at;
+        let without = loop {
+            let (state, before) = (&self.states[at], &self.states[self.states[at].parent].forms);
+            let (base, text) = (state.forms.base.exists, state.forms.text.exists);
+            if at == 0 || base != before.base.exists {
+                break FormWithout { exists: text, by: None };
+            }
+            if text != before.text.exists {
+                // A decision may have led back to what somebody had made of it before.
+                let is_decision = self.origin(state.step).is_none();
+                let by = state.forms.by.filter(|_| is_decision).unwrap_or(state.step);
+                if !self.is_by(by, &is_chosen) {
+                    break FormWithout { exists: text, by: Some(by).filter(|_| text != base) };
+                }
+                while at > 0 && self.states[at].step != by {
+                    at = self.states[at].parent;
+                }
+            }
+            at = self.states[at].parent;
+        };
+        (is_pending || without.exists != self.forms().text.exists).then_some(without)
     }
 
     fn is_by(&self, step: StepId, is_chosen: impl Fn(&O) -> bool) -> bool {
@@ -173,13 +210,13 @@ impl<O> Record<O> {
                 changes.extend(steps.map(|step| (id, step)));
             }
         });
-        Choice { changes, form: false }
+        Choice { changes, form: None }
     }
 
     /// Returns who made the chosen changes.
     pub fn authors(&self, choice: &Choice) -> impl Iterator<Item = &O> {
         let mut steps: Vec<StepId> = choice.changes.iter().map(|(_, step)| *step).collect();
-        steps.extend(self.forms().by.filter(|_| choice.form));
+        steps.extend(self.forms().by.filter(|_| choice.form.is_some()));
         steps.sort_unstable();
         steps.dedup();
         steps.into_iter().filter_map(|step| self.origin(step))
@@ -215,7 +252,7 @@ impl<O> Record<O> {
         }
         let moved = self.moved_to(changes.difference(&choice.changes));
         changes.extend(moved);
-        self.keep_pending(changes, choice.form)
+        self.keep_pending(changes, choice.form.is_some())
     }
 
     /// Finds lines that a pending step has brought and a chosen one has replaced, so that they are in neither text. Not kept,
@@ -312,13 +349,16 @@ impl<O> Record<O> {
         let mut conflicts: Vec<_> = stay.into_iter().map(|cluster| cluster.rows).collect();
         conflicts.sort_unstable_by_key(|rows| (rows.start, rows.end));
         let hunks = self.hunks_of(&fates);
-        let form = choice.form.then(|| {
+        let form = choice.form.map(|without| {
             let base = self.forms().base;
             // A file that the agent has created stays if it has lines of others.
             let is_left = self.current().len() > hunks.iter().map(|hunk| hunk.removed).sum();
-            Form { exists: base.exists || is_left, ..base }
+            Form { exists: without.exists || is_left, ..base }
         });
-        Rejection { hunks, form, conflicts, fates }
+        let form_by = choice.form.and_then(|without| without.by);
+        let form_by =
+            form_by.filter(|_| form.is_some_and(|form| form.exists != self.forms().base.exists));
+        Rejection { hunks, form, form_by, conflicts, fates }
     }
 
     /// Returns the lines that come in a place, or those that go, when a choice is rejected there.
@@ -418,9 +458,14 @@ impl<O> Record<O> {
             }
         }
         self.weave.redo(&transition);
+        let base = self.forms().base;
         self.push_state(step, transition, rejection.form.unwrap_or(self.forms().text));
-        if rejection.form.is_some() {
-            self.keep_pending([], true);
+        match (rejection.form, rejection.form_by) {
+            (Some(text), Some(by)) => {
+                self.states[self.at].forms = Forms { base, text, by: Some(by) };
+            }
+            (Some(_), None) => drop(self.keep_pending([], true)),
+            (None, _) => {}
         }
         if self.text().same_lines(&after.text) {
             // Also where the text is the same as before, and the place in the undo history with it.

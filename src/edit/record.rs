@@ -93,10 +93,10 @@ pub struct Turnover<'a> {
 /// A text on the way, and how it came about.
 #[derive(Debug, Clone)]
 pub(super) struct State {
-    parent: usize,
+    pub(super) parent: usize,
     /// How many states lie before it.
     depth: usize,
-    step: StepId,
+    pub(super) step: StepId,
     transition: Transition,
     pub(super) forms: Forms,
 }

@@ -298,6 +298,26 @@ fn rejecting_the_deletion_of_a_file_brings_it_back_with_its_line_ends() {
 }
 
 #[test]
+fn a_file_that_is_made_again_goes_with_that_and_comes_back_with_its_deletion() {
+    let text = |content: &str| Snapshot::new(Revision(content.len() as u64), Text::parse(content));
+    let of = |content: &str| Version::of_file(text(content));
+    let gone = Version { exists: false, ..of("") };
+    let (base, new) = (of("base\n"), of("new one\n"));
+    let mut record = Record::new(&base);
+    record.change("a", &base, &gone, &diff(&base.text, &gone.text));
+    record.change("b", &gone, &new, &diff(&gone.text, &new.text));
+    let rejection = record.plan_rejection(&record.choose(None, |origin| *origin == "b"));
+    assert!(!rejection.form.unwrap().exists);
+    record.reject(&rejection, &gone);
+    assert_eq!(record.existence(), (true, false));
+    let rejection = record.plan_rejection(&record.choose(None, |origin| *origin == "a"));
+    assert!(rejection.form.unwrap().exists);
+    record.reject(&rejection, &base);
+    assert_eq!((record.existence(), record.has_pending()), ((true, true), false));
+    assert_eq!(record.text(), Text::parse("base\n"));
+}
+
+#[test]
 fn an_empty_file_that_was_created_is_pending() {
     let mut record = changed(None, Some(""));
     assert!(record.has_pending());
