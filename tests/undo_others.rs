@@ -338,28 +338,6 @@ fn a_command_over_many_files_is_undone_whole() {
     }
 }
 
-/// Holds (Review): A change that an agent makes again in an open file after it was undone is pending again, and no conflict.
-#[test]
-fn what_is_made_again_after_an_undo_is_no_conflict() {
-    let mut chat = in_project();
-    chat.nvim.command("wincmd t | edit open.txt");
-    for undo in ["RatUndo", "RatReject turn", "RatUndo"] {
-        turn_with_command(&mut chat, |root| {
-            fs::write(root.join("open.txt"), "one\nTWO\nthree\n").unwrap();
-        });
-        crate::undo::poll_open(&mut chat, "TWO");
-        chat.nvim.command("messages clear");
-        if undo == "RatUndo" {
-            answer(&mut chat, undo, "Undo \"change it all\"? 1 file", "Undid the turn in 1 file");
-        } else {
-            chat.nvim.command(undo);
-        }
-        crate::undo::poll_open(&mut chat, "two");
-        assert_eq!(chat.nvim.eval("require('rat.document.conflict').count()"), json!(0));
-        assert_eq!(chat.nvim.eval("vim.bo.modified"), json!(false));
-    }
-}
-
 /// Holds (Review): A mode that the user has set since stays when a turn is undone in the lines of that file.
 #[test]
 fn a_mode_that_was_set_since_stays() {

@@ -6,8 +6,7 @@ use super::blocking::run_blocking;
 use super::change::Origin;
 use super::document::Document;
 use super::error::DocumentError;
-use crate::edit::{Hunk, Record, Snapshot, Text, Version, apply, merge};
-use crate::session::author::SessionKey;
+use crate::edit::{Hunk, Record, Text, Version};
 
 impl Document {
     /// Adds a change of an agent to the record.
@@ -85,30 +84,6 @@ impl Document {
             record
         });
         present.await.map(Some)
-    }
-
-    /// What is taken back of a session's changes is no longer what it has left in the file, nor something that others have saved
-    /// since: if it makes the same change again, that is no conflict. `before` is the text of the record before that.
-    pub(super) async fn views_follow(
-        &mut self,
-        before: Option<Snapshot>,
-        sessions: &[SessionKey],
-    ) -> Result<(), DocumentError> {
-        let after = self.record.as_ref().map(|record| record.current().clone());
-        let Some((before, after)) = before.zip(after) else { return Ok(()) };
-        for session in sessions {
-            let Some(view) = self.views.get(session) else { continue };
-            let (left, base, target) = (view.last_written.clone(), before.clone(), after.clone());
-            let left = run_blocking(move || {
-                let merged = merge(&base, &left, &target).ok()?;
-                Some(apply(&merged.hunks, &left).with_shape(left.shape()))
-            });
-            let left = left.await?.map(|left| self.revisions.snapshot(left));
-            if let Some((left, view)) = left.zip(self.views.get_mut(session)) {
-                view.last_written = left;
-            }
-        }
-        Ok(())
     }
 
     /// The version of a file that does not exist.

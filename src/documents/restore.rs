@@ -303,7 +303,6 @@ impl Document {
         undone: Option<&Author>,
     ) -> Result<(), DocumentError> {
         if let Some((undone, record)) = undone.zip(self.record.clone()) {
-            let before = Some(record.current().clone());
             // Otherwise it would be guessed from the texts whose lines came and went.
             let scope = ChangeScope { has_kept: true, ..turn_of(undone) };
             let rejection = run_blocking(move || {
@@ -313,7 +312,6 @@ impl Document {
             let (rejection, file) = (rejection.await?, self.read_file(None).await?);
             let after = file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text));
             self.record_rejection(rejection, after).await?;
-            self.views_follow(before, std::slice::from_ref(&undone.session)).await?;
         }
         if let Some(by) = by {
             self.follow_redone(by).await?;

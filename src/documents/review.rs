@@ -196,13 +196,11 @@ impl Document {
             }
             let is_deletion = rejection.form.is_some_and(|form| !form.exists);
             let deleted = if is_deletion { self.read_file(None).await? } else { None };
-            let before = self.record.as_ref().map(|record| record.current().clone());
             let is_done = match self.buffer_and_file().await? {
                 Some((loaded, file)) => self.reject_loaded(rejection, loaded, file).await?,
                 None => self.reject_unloaded(rejection).await?,
             };
             if is_done {
-                self.views_follow(before, &rejected.sessions).await?;
                 let way_back = self.way_back_from_rejection(place, deleted);
                 return Ok(Decided { way_back, ..rejected });
             }

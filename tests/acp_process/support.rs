@@ -137,10 +137,14 @@ impl Bridge {
         text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
     }
 
+    /// The next answer, whatever the agent has printed before it.
     pub(crate) async fn reply(&mut self) -> (u64, Result<Reply, CallError>) {
-        match self.next().await {
-            AgentEvent::Answer { call, result } => (call.0, result),
-            other => panic!("no answer but {other:?}"),
+        loop {
+            match self.next().await {
+                AgentEvent::Answer { call, result } => return (call.0, result),
+                AgentEvent::Printed(_) => {}
+                other => panic!("no answer but {other:?}"),
+            }
         }
     }
 

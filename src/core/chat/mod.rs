@@ -263,6 +263,12 @@ impl Chat {
         self.config.timeouts.cancel.min(limit.unwrap_or(Duration::MAX))
     }
 
+    /// Whether the agent was sent a prompt and nothing has come of it so far that the user sees.
+    pub(super) fn has_silent_turn(&self) -> bool {
+        let is_last = |turn: &Turn| turn.entry + 1 == self.transcript.entries().len();
+        self.turn().is_some_and(|turn| turn.call.is_some() && is_last(turn))
+    }
+
     /// The running turn, if any.
     pub(super) fn turn(&self) -> Option<&Turn> {
         match &self.phase {

@@ -1,8 +1,7 @@
 //! Turns: sending and queueing prompts, handling updates of a running turn, cancelling it, and ending it.
 
 use super::login;
-use crate::core::chat::Replay;
-use crate::core::chat::{Chat, Phase, Turn};
+use crate::core::chat::{Chat, Phase, Replay};
 use crate::core::failures;
 use crate::core::messages::agent::CallError;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
@@ -450,12 +449,6 @@ impl Chat {
     /// Like [`Self::incoming_mut`], but immutable.
     pub(in crate::core) fn incoming(&self) -> &Transcript {
         self.replay.loading().unwrap_or(&self.transcript)
-    }
-
-    /// Whether the agent was sent a prompt and nothing has come of it so far that the user sees.
-    fn has_silent_turn(&self) -> bool {
-        let is_last = |turn: &Turn| turn.entry + 1 == self.transcript.entries().len();
-        self.turn().is_some_and(|turn| turn.call.is_some() && is_last(turn))
     }
 
     /// Returns the paths of the files that a tool call names.

@@ -53,14 +53,13 @@ impl Transcript {
     /// more. So it gets a card of its own, and what was decided stays.
     pub fn is_asked_anew(&self, id: &ToolCallId) -> bool {
         let Some(tool) = self.find_tool(id) else { return false };
+        // A call that we have cancelled, since its turn has ended, may ask late.
+        let has_ended = matches!(tool.call.status, ToolStatus::Completed | ToolStatus::Failed);
         match &tool.asked {
+            // The user is asked about a call of the editor's tools when it comes, on the card of the agent's own request.
+            Some(asked) if asked.by == DecidedBy::Editor => has_ended,
             Some(asked) => asked.decision != Decision::Waiting,
-            None => {
-                // A call that we have cancelled, since its turn has ended, may ask late.
-                let has_ended =
-                    matches!(tool.call.status, ToolStatus::Completed | ToolStatus::Failed);
-                has_ended || self.is_before_prompt(id)
-            }
+            None => has_ended || self.is_before_prompt(id),
         }
     }
 
