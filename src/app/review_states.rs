@@ -9,6 +9,7 @@ use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{Kind, State};
 use crate::host::checkpoints::restore::Restore;
 use crate::host::checkpoints::tree_path::TreePath;
+use crate::host::other_names;
 use crate::session::author::{Author, SessionKey};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -165,6 +166,12 @@ impl ReviewStates {
     /// Gives a path a file of its own if an agent has made it a name of a file that is elsewhere, too.
     pub(super) async fn separate(&self, path: &Path) -> Result<(), DocumentError> {
         let Some(changed) = self.changed.get(path) else { return Ok(()) };
+        // The checkpoints may be busy for a while.
+        let file = path.to_owned();
+        let names = self.documents.disks().call(path, move |_| other_names::has_several(&file));
+        if !names.await? {
+            return Ok(());
+        }
         let now = self.state(&changed).await;
         if now.is_some_and(|now| now.is_name_of_another(changed.before.as_ref())) {
             self.documents.separate(path).await?;

@@ -11,10 +11,15 @@ use super::record::{Record, StepId};
 pub(super) type KilledIn = FxHashMap<LineId, Vec<usize>>;
 
 impl<O> Record<O> {
-    pub(super) fn killed_in(&self) -> KilledIn {
+    /// Of the lines of these places only, which are few where one hunk of thousands is decided on.
+    pub(super) fn killed_in(&self, clusters: &[Cluster]) -> KilledIn {
+        let lines = clusters.iter().flat_map(|cluster| cluster.lines.iter().copied());
+        let wanted = self.weave.marked(lines);
         let mut killed_in = KilledIn::default();
         for (number, hunk) in self.weave.replacements().iter().enumerate() {
-            hunk.killed().for_each(|id| killed_in.entry(id).or_default().push(number));
+            for id in hunk.killed().filter(|id| wanted.contains(*id)) {
+                killed_in.entry(id).or_default().push(number);
+            }
         }
         killed_in
     }

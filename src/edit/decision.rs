@@ -326,7 +326,8 @@ impl<O> Record<O> {
     /// Plans to reject chosen changes. Lines of others never go. Where others have replaced chosen lines, everything stays
     /// as it is.
     pub fn plan_rejection(&self, choice: &Choice) -> Rejection {
-        let (clusters, killed_in) = (self.clusters(choice), self.killed_in());
+        let clusters = self.clusters(choice);
+        let killed_in = self.killed_in(&clusters);
         let is_contested = |cluster: &Cluster| self.is_contested(cluster, choice, &killed_in);
         let (mut stay, mut go): (Vec<_>, Vec<_>) = clusters.into_iter().partition(is_contested);
         let mut seen = 0;
