@@ -9,16 +9,16 @@ use crate::jsonrpc::noise;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// How many lines that are no messages are passed on.
+/// At most so many lines that are no messages are passed on.
 const MAX_PRINTED: usize = 100;
 
-/// How long the end of a line may be missing until it is passed on without it: a question may wait there for an answer.
+/// A line is passed on without its end after this time: a question may wait there for an answer.
 const UNFINISHED: Duration = Duration::from_millis(500);
 
-/// What was passed on.
+/// Counts the lines that were passed on, so that an agent that prints without end is not followed.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
-    /// How many lines that are no messages.
+    /// Lines that are no messages.
     count: usize,
     /// How much of the line that has no end yet, in bytes.
     shown: usize,

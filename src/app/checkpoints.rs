@@ -82,7 +82,7 @@ struct Seen {
     /// The tool call that did it.
     tool_call: Option<String>,
     /// Whether it was or became something else than a file, such as a folder: no document knows who did that.
-    is_of_kind: bool,
+    is_other_kind: bool,
 }
 
 /// What is known of a change when its turn is logged.
@@ -274,7 +274,7 @@ impl Turns {
                         let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());
                         let seen = changed.entry(path).or_default();
                         seen.tool_call = tool_call.or(seen.tool_call.take());
-                        seen.is_of_kind |= !is_of_files(&change);
+                        seen.is_other_kind |= !is_of_files(&change);
                     }
                 }
                 Err(error) => tracing::warn!(%error, "what a turn has changed is not known"),
@@ -347,10 +347,10 @@ impl Turns {
         for start in starts {
             let root = start.root().to_owned();
             let (mut known, mut corrections) = (HashMap::new(), Vec::new());
-            for (path, Seen { tool_call, is_of_kind }) in &changed {
+            for (path, Seen { tool_call, is_other_kind }) in &changed {
                 let Some(below) = TreePath::below(&root, path) else { continue };
                 let touched = match self.documents.touched(path, &by).await {
-                    Ok(touched) if !is_of_kind => touched,
+                    Ok(touched) if !is_other_kind => touched,
                     _ => Touched::Unknown,
                 };
                 let (tool_call, is_certain) = match &touched {
@@ -360,7 +360,7 @@ impl Turns {
                     Touched::No | Touched::Unknown => (tool_call.clone(), tool_call.is_some()),
                 };
                 let (is_agents, is_shared) = (touched != Touched::No, !is_certain && !is_coarse);
-                if is_agents && !is_of_kind {
+                if is_agents && !is_other_kind {
                     corrections.extend(self.correction(&start, &below, &by).await);
                 }
                 known.insert(below, Attribution { is_agents, is_shared, tool_call });

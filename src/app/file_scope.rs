@@ -188,8 +188,9 @@ async fn filter_group(disks: &Disks, scope: &FileScope, paths: Vec<PathBuf>) -> 
     inside
 }
 
-/// Returns the real path if it lies in the scope, and whether its file has several names. Roots on other file systems than that of the path are consulted only if no
-/// root on its own file system contains it. The outer error means that the file system did not answer.
+/// Returns the real path if it lies in the scope, and whether its file has several names. Roots on other file systems than that
+/// of the path are consulted only if no root on its own file system contains it. The outer error means that the file system did
+/// not answer.
 async fn resolve(
     disks: &Disks,
     scope: &FileScope,

@@ -1,4 +1,5 @@
-//! Puts paths back to what they were before changes, or brings changes in: changes buffers as one undo step each, then files. What others have changed since stays. That is kept as a turn, so that it can be undone.
+//! Puts paths back to what they were before changes, or brings changes in: changes buffers as one undo step each, then files.
+//! What others have changed since stays. That is kept as a turn, so that it can be undone.
 
 use super::changed_paths::ChangedPaths;
 use super::undo_modes::modes;

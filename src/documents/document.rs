@@ -17,7 +17,7 @@ use super::disks::Disks;
 use super::editor::{Buffer, BufferId, Editor, EditorError, Found, Lines, Outcome, Then};
 use super::error::DocumentError;
 use super::facts::{DiskFacts, Stamp};
-use super::found_by_turn::{FoundByTurns, NotNoted};
+use super::found_by_turn::{FoundByTurns, Unseen};
 use super::revisions::Revisions;
 use super::uncertain_start::UncertainStart;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
@@ -74,7 +74,7 @@ pub(super) struct Document {
     pub(super) coarse_turn: Option<(SessionKey, u64)>,
     /// What turns have found on disk when they began, and nobody has followed.
     pub(super) found_by_turns: FoundByTurns,
-    pub(super) not_noted: Arc<NotNoted>,
+    pub(super) unseen: Arc<Unseen>,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
     /// Is alive as long as somebody may take a decision on the file back.
@@ -135,7 +135,7 @@ impl Document {
         editor: Arc<dyn Editor>,
         disks: Arc<Disks>,
         revisions: Arc<Revisions>,
-        not_noted: Arc<NotNoted>,
+        unseen: Arc<Unseen>,
     ) -> Self {
         Self {
             path,
@@ -158,7 +158,7 @@ impl Document {
             sent_late: None,
             coarse_turn: None,
             found_by_turns: FoundByTurns::new(),
-            not_noted,
+            unseen,
             unopened_change: None,
             keeper: Weak::new(),
             cached: None,

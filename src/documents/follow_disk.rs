@@ -38,8 +38,8 @@ impl Document {
     /// The origin of a change that was found on disk.
     pub(super) fn on_disk(&self, by: &Author) -> Origin {
         let is_coarse = self.coarse_turn.as_ref() == Some(&(by.session.clone(), by.turn));
-        let is_noted = !self.not_noted.holds(by, &self.path);
-        let is_certain = is_noted && (by.tool_call.is_some() || is_coarse);
+        let is_seen = !self.unseen.holds(by, &self.path);
+        let is_certain = is_seen && (by.tool_call.is_some() || is_coarse);
         Origin { by: by.clone(), via: Via::Disk, is_certain }
     }
 

@@ -122,18 +122,18 @@ impl Documents {
         deadline: Instant,
     ) {
         let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
-        self.not_noted.begin(session, turn, paths.clone());
+        self.unseen.begin(session, turn, paths.clone());
         let mut looking = tokio::task::JoinSet::new();
-        let is_noted = |path: Option<PathBuf>| {
+        let saw = |path: Option<PathBuf>| {
             if let Some(path) = path {
-                self.not_noted.is_noted(session, turn, &path);
+                self.unseen.saw(session, turn, &path);
             }
         };
         for path in paths {
             if looking.len() >= AT_ONCE
                 && let Ok(Some(Ok(path))) = timeout_at(deadline, looking.join_next()).await
             {
-                is_noted(path);
+                saw(path);
             }
             let (document, session) = (self.document(&path), session.clone());
             looking.spawn(async move {
@@ -146,8 +146,8 @@ impl Documents {
                 }
             });
         }
-        while let Ok(Some(noted)) = timeout_at(deadline, looking.join_next()).await {
-            is_noted(noted.ok().flatten());
+        while let Ok(Some(seen)) = timeout_at(deadline, looking.join_next()).await {
+            saw(seen.ok().flatten());
         }
         // A file that takes longer is looked at all the same, but not waited for.
         looking.detach_all();

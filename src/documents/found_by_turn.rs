@@ -25,16 +25,16 @@ pub(super) struct FoundByTurn {
 /// The files that were not looked at in time before a prompt was sent, by session, with its turn: what changes there may have
 /// changed before the turn.
 #[derive(Debug, Default)]
-pub(super) struct NotNoted(Mutex<HashMap<SessionKey, (u64, BTreeSet<PathBuf>)>>);
+pub(super) struct Unseen(Mutex<HashMap<SessionKey, (u64, BTreeSet<PathBuf>)>>);
 
-impl NotNoted {
+impl Unseen {
     /// A turn begins, and nothing has been looked at.
     pub(super) fn begin(&self, session: &SessionKey, turn: u64, paths: BTreeSet<PathBuf>) {
         self.0.lock().insert(session.clone(), (turn, paths));
     }
 
     /// A file has been looked at.
-    pub(super) fn is_noted(&self, session: &SessionKey, turn: u64, path: &Path) {
+    pub(super) fn saw(&self, session: &SessionKey, turn: u64, path: &Path) {
         if let Some((_, paths)) = self.0.lock().get_mut(session).filter(|(of, _)| *of == turn) {
             paths.remove(path);
         }

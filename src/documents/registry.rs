@@ -14,7 +14,7 @@ use super::disks::Disks;
 use super::document::Document;
 use super::editor::Editor;
 use super::error::DocumentError;
-use super::found_by_turn::NotNoted;
+use super::found_by_turn::Unseen;
 use super::requests::{ReadRequest, WriteRequest};
 use super::review::Decided;
 use super::revisions::Revisions;
@@ -35,7 +35,7 @@ pub struct Documents {
     editor: Arc<dyn Editor>,
     disks: Arc<Disks>,
     revisions: Arc<Revisions>,
-    pub(super) not_noted: Arc<NotNoted>,
+    pub(super) unseen: Arc<Unseen>,
     by_path: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
     /// A lock for each session, held while the end of its turn is processed.
     pub(super) turn_ends: Mutex<HashMap<SessionKey, Arc<Queue<()>>>>,
@@ -55,7 +55,7 @@ impl Documents {
             editor,
             disks: Arc::new(disks),
             revisions: Arc::default(),
-            not_noted: Arc::default(),
+            unseen: Arc::default(),
             by_path: Mutex::default(),
             turn_ends: Mutex::default(),
             by_session: Mutex::default(),
@@ -238,8 +238,8 @@ impl Documents {
         let mut documents = self.by_path.lock();
         let document = documents.entry(path.to_owned()).or_insert_with(|| {
             let (editor, disks) = (Arc::clone(&self.editor), Arc::clone(&self.disks));
-            let (revisions, noted) = (Arc::clone(&self.revisions), Arc::clone(&self.not_noted));
-            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks, revisions, noted)))
+            let (revisions, unseen) = (Arc::clone(&self.revisions), Arc::clone(&self.unseen));
+            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks, revisions, unseen)))
         });
         Arc::clone(document)
     }
@@ -278,7 +278,7 @@ impl Documents {
 
     /// Forgets what a session knows, after it has ended, and drops the documents that are not needed any more.
     pub async fn forget(&self, session: &SessionKey) {
-        self.not_noted.forget(session);
+        self.unseen.forget(session);
         let documents = self.documents_of(session);
         self.by_session.lock().remove(session);
         self.turn_ends.lock().remove(session);

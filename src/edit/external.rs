@@ -56,9 +56,14 @@ pub fn merge_external(read: &Text, baseline: &Text, ours: &Text, file: &Text) ->
     });
     let differs =
         |hunk: &UnresolvedHunk| !hunk.lines.clone().map(|line| ours.line(line)).eq(&hunk.theirs);
+    let unresolved: Vec<_> = unresolved.filter(differs).collect();
+    if unresolved.is_empty() && !theirs.same_lines(file) {
+        // Saved text has stayed, but where it was moved to there is nothing to show beside it.
+        return without_merge(ours, file);
+    }
     // Hunks that together change nothing would still be an undo step.
     let hunks = if text.same_lines(ours) { Vec::new() } else { merged.hunks };
-    ExternalMerge { text, hunks, unresolved: unresolved.filter(differs).collect() }
+    ExternalMerge { text, hunks, unresolved }
 }
 
 /// Leaves `ours` as it is, with an unresolved hunk wherever the file differs.
@@ -325,6 +330,13 @@ mod tests {
     }
 
     #[test]
+    fn saved_text_that_goes_from_beside_a_moved_line_is_unresolved() {
+        let (read, baseline) = ("7\n8\n9\n", "7\nuser\n9\n8\n");
+        let (text, unresolved) = merged(read, baseline, baseline, "7\n9\n8\n");
+        assert_eq!((text.as_str(), unresolved), (baseline, one(1..2, "")));
+    }
+
+    #[test]
     fn unread_lines_stay_when_both_sides_moved_others() {
         let read = "0\n1\n2\n10\n19\n3\n4\n18\n20\n110\n111\n112\n";
         let baseline = "0\n1\n2\n10 user\n19\n3 anna\n4\n18\n25\n20\n26\n27\n";
@@ -423,9 +435,7 @@ mod tests {
                 let (one, next) = (&pair[0].lines, &pair[1].lines);
                 prop_assert!(one.end <= next.start && one.start < next.start, "{pair:?}");
             }
-            // Who takes away a line beside one that was moved may not have known of it.
-            let is_clear = !knew || !saved.contains(&4);
-            if is_clear && merge.unresolved.is_empty() && typed.iter().all(|op| *op == 0) {
+            if merge.unresolved.is_empty() && typed.iter().all(|op| *op == 0) {
                 prop_assert_eq!(merge.text, text(&file));
             }
         }

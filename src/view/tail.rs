@@ -248,7 +248,7 @@ impl Tail {
 }
 
 /// Returns the last character boundary at or before `index`.
-fn floor_boundary(text: &str, mut index: usize) -> usize {
+pub(super) fn floor_boundary(text: &str, mut index: usize) -> usize {
     while !text.is_char_boundary(index) {
         index -= 1;
     }

@@ -7,7 +7,7 @@ local M = {}
 ---@type table?
 local options
 
---- What is wrong with the options that were set last, if they were refused.
+--- Set while the options that were set last are refused: the reason.
 ---@type string?
 local refusal
 

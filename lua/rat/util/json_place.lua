@@ -103,7 +103,6 @@ function M.find(text)
   return found
 end
 
---- Names a place.
 ---@param text string
 ---@param at integer a byte, from 1
 ---@return string # as in "line 3, column 10", the column in characters

@@ -8,8 +8,8 @@ local M = {}
 ---@type table<integer, {lnum: integer, topline: integer}>
 local hidden_views = {}
 
---- Where in a last line that is taller than its window the cursor was put, by window: line and column. A reader who is before
---- that place has scrolled up within the line.
+--- The place, by window, at which the cursor was put in a last line that is taller than its window: line and column. A reader
+--- who is before it has scrolled up within the line.
 ---@type table<integer, {[1]: integer, [2]: integer}>
 local placed = {}
 

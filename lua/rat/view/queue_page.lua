@@ -189,7 +189,7 @@ function M.draw(chat)
   if scratch.is_unchanged(buf) then
     scratch.load(buf, scratch.update, lines)
   else
-    -- What the user has written here before can still be brought back.
+    -- An undo step, so that `u` brings back text that the user has written here.
     scratch.update(buf, lines)
   end
   vim.bo[buf].modified = false

@@ -6,7 +6,7 @@ local window_options = require("rat.view.window_options")
 local api = vim.api
 local M = {}
 
---- What there is to restore once a chat is hidden: nothing is known of the windows before it.
+--- Restores nothing once a chat is hidden: the windows before it are not known.
 local NOTHING = { list = {}, sizes = "", views = {}, editor = {} }
 
 --- Makes the windows of a chat ours in all tab pages: the file may contain other options than those of a chat, and knows
