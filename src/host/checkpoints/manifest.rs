@@ -90,7 +90,8 @@ impl Manifest {
 
     /// What is new since this manifest and ignored by patterns that have changed since as well.
     pub(super) fn hidden_since(&self, after: &Self) -> Vec<FileChange> {
-        let patterns = |entries: &Entries| find(entries, b".gitignore").cloned();
+        // Whether it was read anew says nothing of its patterns.
+        let patterns = |entries: &Entries| find(entries, b".gitignore").map(Entry::state);
         let has_changed = |(folder, entries): &(&TreePath, &Arc<Entries>)| {
             let before = self.folders.get(folder);
             let is_shared = before.is_some_and(|before| Arc::ptr_eq(before, entries));

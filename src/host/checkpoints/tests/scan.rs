@@ -1,8 +1,10 @@
 //! What a scan sees, and what it leaves alone.
 
-use super::super::entry::Kind;
+use super::super::entry::{Entry, Kind, Skipped};
 use super::super::error::{CheckpointError, Refusal};
 use super::super::limits::Limits;
+use super::super::manifest::Manifest;
+use super::super::tree_path::TreePath;
 use super::super::worker::check;
 use super::{World, back, paths, restore, soon, there_and_back, turn};
 use nix::sys::stat::Mode;
@@ -10,6 +12,7 @@ use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -97,6 +100,21 @@ async fn ignored_folders_are_skipped_and_small_ignored_files_held_in_memory() {
         let id = blake3::hash(b"SECRET=not for the disk");
         assert!(memchr::memmem::find(&bytes, id.as_bytes()).is_none());
     }
+}
+
+/// A file that was changed right before a scan is read again by the next one.
+#[test]
+fn patterns_that_are_read_again_hide_nothing_new() {
+    let world = World::new("read-again");
+    world.write(".gitignore", "build\n");
+    let entry = Entry::of(&world.at(".gitignore").metadata().unwrap());
+    let named = |name: &str, entry: Entry| (name.as_bytes().into(), entry);
+    let racy = Entry { is_racy: true, ..entry.clone() };
+    let hidden = Entry { skipped: Some(Skipped::Ignored), ..entry.clone() };
+    let of = |entries| Manifest::new([(TreePath::default(), Arc::new(entries))].into());
+    let before = of(vec![named(".gitignore", racy)]);
+    let after = of(vec![named(".gitignore", entry), named("build", hidden)]);
+    assert_eq!(before.hidden_since(&after), []);
 }
 
 #[tokio::test]
