@@ -1,8 +1,6 @@
 //! Breaks lines that are too long into pieces: an editor wraps a line as a whole, however little of it is on the screen. It
 //! changes nothing else of a text, and most texts have no such line.
 
-use super::tail::floor_boundary;
-
 /// A line of more bytes is broken.
 const MAX_PIECE: usize = 16 * 1024;
 
@@ -55,6 +53,14 @@ impl Pieces {
     pub(super) fn put(&mut self, broken: Option<String>) {
         self.broken = broken;
     }
+}
+
+/// Returns the last character boundary at or before `index`.
+pub(super) fn floor_boundary(text: &str, mut index: usize) -> usize {
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
 }
 
 #[cfg(test)]

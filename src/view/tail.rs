@@ -2,7 +2,7 @@
 //! that changed. The cost of a step depends on what is new, not on the length of the message.
 
 use super::line::{Class, Highlight, Span, Style};
-use super::line_pieces::Pieces;
+use super::line_pieces::{Pieces, floor_boundary};
 use super::markdown::{self, OpenFence};
 use crate::session::label;
 use std::borrow::Cow;
@@ -245,14 +245,6 @@ impl Tail {
         self.start += bytes;
         self.start_row += rows;
     }
-}
-
-/// Returns the last character boundary at or before `index`.
-pub(super) fn floor_boundary(text: &str, mut index: usize) -> usize {
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
 }
 
 #[cfg(test)]
