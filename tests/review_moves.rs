@@ -1,6 +1,6 @@
 //! Where the cursor goes in a review and from hunk to hunk, and what the window then shows.
 
-use crate::support::Chat;
+use crate::support::{Chat, Nvim};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -179,4 +179,28 @@ fn a_review_that_gets_shorter_fills_its_window() {
     // The last line of the review is the last one of its window.
     let gap = "vim.fn.line('$') - vim.fn.line('w0') + 1 - vim.fn.getwininfo(vim.fn.win_getid())[1].height";
     chat.nvim.poll("a full window", |nvim| nvim.eval(gap) == json!(0));
+}
+
+/// Holds (Review): An update leaves a review where its reader has scrolled to.
+#[test]
+fn an_update_leaves_the_window_where_the_reader_has_scrolled_to() {
+    let mut chat = Chat::builder().file("a.txt", text(12, "")).in_turn();
+    let path = chat.path("a.txt");
+    let write = |chat: &mut Chat, content: String| {
+        chat.request("fs/write_text_file", json!({"path": path, "content": content})).unwrap();
+    };
+    write(&mut chat, text(12, "new"));
+    chat.nvim.command("RatReview");
+    poll_page(&mut chat, 12);
+    chat.nvim.input("Gzt");
+    let places = "{ vim.fn.line('w0'), vim.fn.line('$') }";
+    let is_at_top = |nvim: &mut Nvim| {
+        let found = nvim.eval(places);
+        found[0] == found[1]
+    };
+    chat.nvim.poll("the last line at the top", is_at_top);
+    write(&mut chat, text(12, "newer"));
+    let page = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true))";
+    chat.nvim.poll("the update", |nvim| nvim.eval(page).to_string().contains("newer"));
+    assert!(is_at_top(&mut chat.nvim), "{}", chat.nvim.eval(places));
 }

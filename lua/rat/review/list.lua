@@ -38,6 +38,7 @@ local PRIORITY = 100
 ---@field unfolded integer index of the first part that is not folded yet
 ---@field closed table<string, true> files that stay folded in an update
 ---@field asked? boolean whether an update has been asked for
+---@field lines? integer how many the page had before an update
 ---@field arriving? boolean whether some pieces of an update are here and others are not
 ---@field stale? boolean whether something has changed since then
 local review ---@type rat.Review?
@@ -352,6 +353,7 @@ local function begin(win, payload)
   set_winbar(win, payload.title)
   window_options.set(win, { wrap = false, number = false, relativenumber = false, list = false })
   window_options.set(win, { foldmethod = "manual", signcolumn = "no", spell = false })
+  review.lines = payload.replaces and api.nvim_buf_line_count(api.nvim_win_get_buf(win)) or nil
   if not payload.replaces then
     folds.clear(win)
   elseif payload.replaces > 0 then
@@ -388,7 +390,10 @@ local function show_place(win, buf)
     view.return_to(win, review.page, buf, review.back.place)
     review.back.line = api.nvim_win_get_cursor(win)[1]
   end
-  view.fill(win)
+  -- Otherwise it is the reader who has scrolled that far.
+  if not review.lines or api.nvim_buf_line_count(buf) < review.lines then
+    view.fill(win)
+  end
 end
 
 ---@param buf integer
