@@ -87,6 +87,7 @@ mod start;
 mod start_outside;
 mod tall;
 mod terminals;
+mod tool_cards;
 mod traffic;
 mod transports;
 mod turn;

@@ -71,7 +71,7 @@ fn entries(at: usize) -> Vec<(usize, Entry)> {
         let id = format!("call {part}").into();
         let call = ToolCall { output: Some(format!("only_in_output {text}")), ..ToolCall::new(id) };
         entries.push(message(Role::Agent, &text));
-        entries.push(Entry::Tool(Box::new(ToolEntry { call, asked: None })));
+        entries.push(Entry::Tool(Box::new(ToolEntry::new(call))));
     }
     entries.push(message(Role::User, &format!("what about number_{at}?")));
     entries.into_iter().enumerate().collect()

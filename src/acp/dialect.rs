@@ -114,10 +114,20 @@ pub fn unknown_notification(method: &str, params: &str) -> Option<AgentEvent> {
     if method.starts_with(['_', '$']) {
         return None;
     }
-    let mut params = json(params).and_then(Fields::of)?;
-    let session = params.text("sessionId").or_else(|| params.text("session_id"))?.into();
+    let session = session_of(params)?;
     let update = Update::Unknown { tag: method.to_owned(), problem: None };
     Some(AgentEvent::Update { session, update })
+}
+
+/// Returns what tells the user of a request that was refused because of its method; `None` for what is about no session.
+pub fn refused_method(method: &str, params: &str, is_switched_off: bool) -> Option<AgentEvent> {
+    let session = session_of(params)?;
+    Some(AgentEvent::MethodRefused { session, method: method.to_owned(), is_switched_off })
+}
+
+fn session_of(params: &str) -> Option<SessionId> {
+    let mut params = json(params).and_then(Fields::of)?;
+    params.text("sessionId").or_else(|| params.text("session_id")).map(SessionId::from)
 }
 
 /// The kinds of calls that differ in how their results are decoded.

@@ -4,9 +4,12 @@
 
 use super::dialect::{
     CallKind, Dialect, ElicitationOwner, EncodeError, IncomingRequest, Method, Refusal,
+    refused_method,
 };
 use super::handshake::{Handshake, Step};
-use crate::core::messages::agent::{AgentEvent, CallError, INTERNAL_ERROR, INVALID_PARAMS, Reply};
+use crate::core::messages::agent::{
+    AgentEvent, CallError, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Reply,
+};
 use crate::core::messages::call::Call;
 use crate::core::messages::effect::Answer;
 use crate::core::messages::elicitation::Scope;
@@ -323,6 +326,11 @@ impl Peer {
             }
             Err(Refusal { code, message }) => {
                 tracing::warn!(target: "acp", method, code, message, "refused");
+                if code == METHOD_NOT_FOUND {
+                    let params = params.map_or("", RawValue::get);
+                    let is_switched_off = !self.handshake.allows(method);
+                    out.events.extend(refused_method(method, params, is_switched_off));
+                }
                 out.lines.push(error_line(id, code, &message));
             }
         }

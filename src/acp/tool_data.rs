@@ -3,7 +3,7 @@
 use super::fields::{cut, texts};
 use crate::jsonrpc::printed::indented;
 use crate::session::terminal::request::{quote, runs_line};
-use crate::session::tool_call::ToolInput;
+use crate::session::tool_call::{ToolInput, ToolQuestion};
 use serde_json::Value;
 
 /// The maximum size of a field in `ToolInput::fields`, in bytes. `ToolInput::json` has it in full.
@@ -12,6 +12,8 @@ const MAX_FIELD_BYTES: usize = 16 * 1024;
 const MAX_COMMAND_BYTES: usize = 256 * 1024;
 /// The maximum number of fields in `ToolInput::fields`.
 const MAX_FIELDS: usize = 64;
+/// The maximum number of questions, and of the options of one.
+const MAX_QUESTIONS: usize = 20;
 
 /// Decodes the input of a tool. An empty object counts as absent, since agents announce a call before its input is known.
 pub(super) fn input(value: Value) -> Option<ToolInput> {
@@ -26,7 +28,8 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
             ..ToolInput::default()
         });
     };
-    let mut input = ToolInput { json, ..ToolInput::default() };
+    let questions = map.get("questions").map(questions).unwrap_or_default();
+    let mut input = ToolInput { questions, json, ..ToolInput::default() };
     let args = map.get("args").cloned();
     for (name, value) in map {
         match name.as_str() {
@@ -67,6 +70,27 @@ pub(super) fn input(value: Value) -> Option<ToolInput> {
         input.fields.push(("args".to_owned(), as_text(args)));
     }
     Some(input)
+}
+
+/// Decodes the questions of a tool that asks the user, as those of OpenCode and Claude are: `question`, and `options` with a
+/// `label` and a `description`.
+fn questions(value: &Value) -> Vec<ToolQuestion> {
+    let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
+    let option = |value: &Value| {
+        let label = value.as_str().map(str::to_owned).or_else(|| text(value, "label"))?;
+        let description = text(value, "description").filter(|it| !it.is_empty() && *it != label);
+        let whole =
+            description.map_or(label.clone(), |description| format!("{label}: {description}"));
+        Some(cut(whole, MAX_FIELD_BYTES))
+    };
+    let question = |value: &Value| {
+        let asked = value.as_str().map(str::to_owned).or_else(|| text(value, "question"))?;
+        let options = value.get("options").and_then(Value::as_array).into_iter().flatten();
+        let options = options.filter_map(option).take(MAX_QUESTIONS).collect();
+        Some(ToolQuestion { text: cut(asked, MAX_FIELD_BYTES), options })
+    };
+    let all = value.as_array().into_iter().flatten();
+    all.filter_map(question).take(MAX_QUESTIONS).collect()
 }
 
 /// A use that some agents make of a field, by its name.
@@ -162,5 +186,26 @@ mod tests {
         let list = read(json!({"commands": ["ls", "rm x"], "Shell-Command": "make"}));
         assert_eq!(list.commands().collect::<Vec<_>>(), ["ls 'rm x'", "rm x", "make"]);
         assert_eq!(read(json!({"path": "a", "pattern": "rm"})).commands().count(), 0);
+    }
+
+    #[test]
+    fn questions_are_read_as_far_as_they_make_sense() {
+        let read = |value| input(json!({"questions": value})).unwrap().questions;
+        let of = |text: &str, options: &[&str]| ToolQuestion {
+            text: text.to_owned(),
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+        };
+        let asked = read(json!([
+            {"question": "Which?", "header": "H", "options": [
+                {"label": "Red", "description": "warm"}, {"label": "Blue"}, "Green", {"no": 1}, 5,
+            ]},
+            {"question": "Why?"}, {"header": "nothing"}, 7, "How?",
+        ]));
+        let which = of("Which?", &["Red: warm", "Blue", "Green"]);
+        assert_eq!(asked, [which, of("Why?", &[]), of("How?", &[])]);
+        for odd in [json!("x"), json!({"question": "a"}), json!(null), json!([[]])] {
+            assert_eq!(read(odd), []);
+        }
+        assert_eq!(read(json!(vec![json!({"question": "a"}); 999])).len(), MAX_QUESTIONS);
     }
 }

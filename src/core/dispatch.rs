@@ -95,6 +95,9 @@ impl State {
             AgentEvent::Request { token, session, request } => {
                 self.request(agent, token, &session, request);
             }
+            AgentEvent::MethodRefused { session, method, is_switched_off } => {
+                self.method_refused(agent, &session, &method, is_switched_off);
+            }
             AgentEvent::Elicitation { token, scope, elicitation } => {
                 self.elicitation_requested(agent, token, &scope, *elicitation);
             }

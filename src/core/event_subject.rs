@@ -22,7 +22,8 @@ impl EventSubject {
         match event {
             Event::Agent(agent, from) => {
                 let (session, token) = match from {
-                    AgentEvent::Update { session, .. } => (Some(session.clone()), None),
+                    AgentEvent::Update { session, .. }
+                    | AgentEvent::MethodRefused { session, .. } => (Some(session.clone()), None),
                     AgentEvent::Request { token, session, .. } => {
                         (Some(session.clone()), Some(*token))
                     }

@@ -83,9 +83,20 @@ pub struct ToolEntry {
     pub call: ToolCall,
     /// The latest permission request, if there was one.
     pub asked: Option<PermissionEntry>,
+    /// The user's rule that denies what it has done without asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_rule: Option<String>,
+    /// Whether something was refused by a rule while it was open. Then it has not done that.
+    #[serde(skip)]
+    pub was_refused: bool,
 }
 
 impl ToolEntry {
+    /// Creates the entry of a call that nobody was asked about.
+    pub fn new(call: ToolCall) -> Self {
+        Self { call, asked: None, against_rule: None, was_refused: false }
+    }
+
     /// Whether a request for it waits.
     pub fn is_waiting(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked.decision == Decision::Waiting)

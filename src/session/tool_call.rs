@@ -119,6 +119,15 @@ pub enum ToolContent {
     },
 }
 
+/// A question that a tool asks the user, as its input says it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolQuestion {
+    /// The question.
+    pub text: String,
+    /// The answers to choose from, each with its description.
+    pub options: Vec<String>,
+}
+
 /// The input of a tool (ACP `rawInput`), as far as we understand it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolInput {
@@ -136,6 +145,9 @@ pub struct ToolInput {
     /// an empty name.
     #[serde(default)]
     pub fields: Vec<(String, String)>,
+    /// What it asks the user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<ToolQuestion>,
     /// The whole input as pretty-printed JSON.
     pub json: String,
 }
@@ -291,6 +303,7 @@ impl ToolCall {
                 other_commands: new.other_commands,
                 other_cwds: new.other_cwds,
                 fields: new.fields,
+                questions: new.questions,
                 json: new.json,
             }),
             (new, old) => new.or(old),
@@ -304,6 +317,11 @@ impl ToolCall {
             ToolContent::Terminal(id) => Some(id),
             _ => None,
         })
+    }
+
+    /// Returns what it asks the user in its input.
+    pub fn questions(&self) -> &[ToolQuestion] {
+        self.input.as_ref().map_or(&[], |input| &input.questions)
     }
 
     /// Returns every command line that its input may stand for.

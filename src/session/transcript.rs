@@ -261,7 +261,7 @@ impl Transcript {
 
     fn push_tool(&mut self, call: ToolCall) -> usize {
         let id = call.id.clone();
-        let index = self.push(Entry::Tool(Box::new(ToolEntry { call, asked: None })));
+        let index = self.push(Entry::Tool(Box::new(ToolEntry::new(call))));
         self.calls.insert(id, index);
         index
     }

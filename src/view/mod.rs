@@ -18,6 +18,7 @@ pub mod elicitation;
 pub mod export;
 pub mod permission;
 pub mod plan;
+mod question;
 pub mod review;
 pub mod scene;
 pub mod terminal;

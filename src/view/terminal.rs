@@ -144,7 +144,7 @@ mod tests {
     fn card(terminal: &Terminal) -> (Vec<String>, Option<(usize, usize)>) {
         let mut card = Card::default();
         let call = ToolCall { status: ToolStatus::InProgress, ..ToolCall::new("call".into()) };
-        let entry = ToolEntry { call, asked: None };
+        let entry = ToolEntry::new(call);
         add(&mut card, &entry, &"t".into(), terminal);
         (card.lines.iter().map(|line| line.unprefixed_text().to_owned()).collect(), card.fold)
     }

@@ -5,6 +5,7 @@ use super::content;
 use super::diff;
 use super::line::{Action, Class, Highlight, Line, Span, Style};
 use super::permission;
+use super::question;
 use super::scene::Scene;
 use super::terminal;
 use super::title;
@@ -29,6 +30,9 @@ const MAX_LOCATIONS: usize = 4;
 pub fn status(entry: &ToolEntry) -> (&'static str, Highlight) {
     if is_waiting(entry) {
         return ("?", Highlight::Active);
+    }
+    if entry.against_rule.is_some() {
+        return ("!", Highlight::Bad);
     }
     match entry.call.status {
         ToolStatus::Pending => ("○", Highlight::Dim),
@@ -91,6 +95,7 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
     let call = &entry.call;
     let mut card = Card { lines: vec![tool_title(entry, scene)], ..Card::default() };
     card.lines.extend(permission::lines(entry));
+    card.lines.extend(question::lines(entry));
     let first = card.lines.len();
     for location in shown_locations(call, scene) {
         let name = scene.shorten(&location.path);
@@ -117,6 +122,12 @@ pub fn tool(entry: &ToolEntry, transcript: &Transcript, scene: &Scene) -> Card {
             }
         }
     }
+    if let Some(rule) = &entry.against_rule {
+        let style = Style { action: Some(default_action(call, scene)), ..Style::new(Class::Note) };
+        let text = format!("done without asking, against your rule: {rule}");
+        card.lines.push(Line::new(text, &style).with_prefix(LAST_PREFIX, Highlight::Bad));
+    }
+    card.lines.extend(question::hint(entry, transcript));
     // The editor allows the agent to call a tool of its own, which says nothing of what the call does.
     let is_told = |asked: &&PermissionEntry| asked.by != DecidedBy::Editor;
     if let Some(asked) = entry.asked.as_ref().filter(is_told) {

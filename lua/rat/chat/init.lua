@@ -289,6 +289,10 @@ end
 function M.lost(reason)
   launch.finished()
   for _, chat in ipairs(registry.all()) do
+    local buf = chat.buffers.chat
+    if buf and vim.api.nvim_buf_is_loaded(buf) then
+      ui.withdraw_requests(buf)
+    end
     if chat.id then
       local id, in_turn, was = chat.id, is_in_turn(chat), chat.status
       chat.id = nil

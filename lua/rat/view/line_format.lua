@@ -61,6 +61,14 @@ function M.at(buf, row)
   end
 end
 
+--- Returns the format of a row as it is stored.
+---@param buf integer
+---@param row integer
+---@return string
+function M.raw(buf, row)
+  return formats[buf] and formats[buf][row + 1] or ""
+end
+
 --- Replaces the formats of rows, as |nvim_buf_set_lines()| does with lines.
 ---@param buf integer
 ---@param first integer

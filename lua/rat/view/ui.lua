@@ -156,6 +156,40 @@ function M.draw(payload)
   end
 end
 
+--- What a card of a request says once nobody waits for the answer, by the action of its rows: what the binary draws too.
+local OVER = { permission = "not answered", form = "cancelled before you answered" }
+
+--- Takes the answers from the cards of requests that nobody waits for, since the binary has exited.
+---@param buf integer
+function M.withdraw_requests(buf)
+  if undrawn[buf] then
+    return
+  end
+  local is_request = false
+  set_modifiable(buf, 1)
+  for row = api.nvim_buf_line_count(buf) - 1, 0, -1 do
+    local action, class = line_format.action(buf, row), line_format.class(buf, row)
+    local text = action and OVER[action.kind]
+    if text and not is_request then
+      is_request = true
+      ops.l(buf, row, row + 1, { "    " .. text }, { "n|||" }, { 0, "  └ ", "N" })
+    elseif text and class == "o" then
+      ops.l(buf, row, row + 1, {}, {}, {})
+    elseif text then
+      ops.s(buf, row, { (line_format.raw(buf, row):gsub("|[PF]%d+|", "||", 1)) })
+    end
+    if class == "x" then
+      if is_request and not text_mode.is_on() then
+        margin.clear(buf, row, row + 1)
+        margin.set(buf, row, { 0, "⊘ ", "N" }, decoration.group)
+      end
+      is_request = false
+    end
+  end
+  set_modifiable(buf, 0)
+  fold.repair(buf, vim.fn.win_findbuf(buf))
+end
+
 --- Prepares an empty buffer for drawing.
 ---@param buf integer
 function M.attach(buf)

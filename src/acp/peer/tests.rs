@@ -86,7 +86,13 @@ fn a_capability_that_is_off_is_neither_offered_nor_granted() {
         {
             let line = format!(r#"{{"id":1,"method":"{method}","params":{{"sessionId":"s"}}}}"#);
             let out = receive(&mut peer, &line);
-            assert!(out.events.is_empty(), "{method}: {:?}", out.events);
+            let (session, method) = ("s".into(), method.to_owned());
+            let told = AgentEvent::MethodRefused {
+                session,
+                method: method.clone(),
+                is_switched_off: true,
+            };
+            assert_eq!(out.events, [told], "{method}");
             assert!(out.lines[0].contains("-32601"), "{method}: {:?}", out.lines);
         }
         let read = receive(&mut peer, &format!(r#"{{"id":2,{READ}}}"#));
@@ -126,10 +132,15 @@ fn unadvertised_methods_and_malformed_params_are_refused() {
     let refused = |request: &str| {
         let mut peer = new_peer();
         let out = receive(&mut peer, &format!(r#"{{"id":3,{request}}}"#));
-        assert!(out.events.is_empty(), "{:?}", out.events);
+        let is_told = |event: &AgentEvent| {
+            matches!(event, AgentEvent::MethodRefused { is_switched_off: false, .. })
+        };
+        assert!(out.events.iter().all(is_told), "{:?}", out.events);
         let answer: Value = serde_json::from_str(&out.lines[0]).unwrap();
         assert_eq!(answer["id"], 3);
-        (answer["error"]["code"].as_i64().unwrap(), answer["error"]["message"].to_string())
+        let code = answer["error"]["code"].as_i64().unwrap();
+        assert_eq!(out.events.len(), usize::from(code == -32601), "{request}");
+        (code, answer["error"]["message"].to_string())
     };
     let unknown = ["mcp/message", "_x/y", "session/update"];
     for method in unknown {

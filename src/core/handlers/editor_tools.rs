@@ -84,6 +84,7 @@ impl State {
             let (id, rule) = (call.chat, rule.to_string());
             let why = format!("the user does not allow this, by the rule \"{rule}\"");
             self.count_decided(id, &[rule]);
+            self.refused_by_rule(id);
             self.finish_tool(token, ToolAnswer::error(why));
         } else if call.request.is_asked_first() || asks && !call.request.changes_files() {
             self.ask_consent(token, Vec::new());

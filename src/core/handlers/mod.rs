@@ -38,5 +38,6 @@ mod tool_rows;
 mod trace;
 mod turn;
 mod undo;
+mod unknown;
 mod usage;
 mod worktrees;

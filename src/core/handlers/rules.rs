@@ -9,12 +9,13 @@ use crate::core::messages::judgement::{Case, Judgement, RequestVersion};
 use crate::core::state::State;
 use crate::session::author::ChatId;
 use crate::session::entry::Note;
+use crate::session::ids::ToolCallId;
 use crate::session::paths::plain_path;
 use crate::session::permission::{DecidedBy, OptionKind};
-use crate::session::tool_call::{ToolInput, ToolKind};
+use crate::session::tool_call::{ToolInput, ToolKind, ToolStatus};
 use crate::session::update::Severity;
 use crate::trust::rule::Decision;
-use crate::trust::rules::{self, Call, Restriction};
+use crate::trust::rules::{self, Call, Restriction, Verdict};
 use crate::trust::shell::Unclear;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,12 +97,55 @@ impl State {
             chat.transcript.keyed_note(Note { key, ..Note::new(Severity::Warning, title) });
         }
         self.count_decided(id, &[rule.to_owned()]);
+        self.refused_by_rule(id);
         let message = format!("the user does not allow this, by the rule \"{rule}\"{agents}");
         self.respond(token, Answer::Error { code: INVALID_PARAMS, message });
     }
 }
 
+impl State {
+    /// A rule has refused something that one of the open tool calls wanted.
+    pub(super) fn refused_by_rule(&mut self, id: ChatId) {
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.incoming_mut().refuse_open();
+        }
+    }
+}
+
 impl Chat {
+    /// Marks a tool call that has ended although a rule denies it: its agent did not ask.
+    pub(super) fn mark_against_rule(&mut self, id: &ToolCallId) {
+        if self.access.rules.is_empty() || self.replay.loading().is_some() {
+            return;
+        }
+        let Some(tool) = self.incoming().find_tool(id) else { return };
+        let has_ended = matches!(tool.call.status, ToolStatus::Completed | ToolStatus::Failed);
+        let is_known = tool.asked.is_some() || tool.was_refused || tool.against_rule.is_some();
+        if !has_ended || is_known || tool.call.is_cut() {
+            return;
+        }
+        let files = self.paths_of_call(id);
+        let commands: Vec<String> = tool.call.commands().cloned().collect();
+        let cwds = tool.call.input.iter().flat_map(ToolInput::cwds);
+        let cwds: Vec<_> = cwds.map(|cwd| self.cwd.join(cwd)).collect();
+        let call = Call {
+            agent: self.name(),
+            kind: tool.call.kind,
+            tool: tool.call.name.as_deref(),
+            files: &files,
+            commands: &commands,
+            root: &self.cwd,
+            cwds: &cwds,
+            real_path: &|path| Some(plain_path(path)),
+        };
+        let Verdict::Decided(Decision::Deny, by) = rules::decide(&self.access.rules, call) else {
+            return;
+        };
+        if let Some(rule) = by.first().map(ToString::to_string) {
+            self.incoming_mut().mark_against_rule(id, rule);
+        }
+    }
+
     /// Returns the stage that a request begins in.
     pub(super) fn first_stage(&self) -> PermissionStage {
         if self.access.rules.is_empty() { PermissionStage::Provider } else { PermissionStage::New }

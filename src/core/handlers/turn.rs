@@ -15,19 +15,13 @@ use crate::core::user_messages;
 use crate::session::agent::OnCancelTimeout;
 use crate::session::author::ChatId;
 use crate::session::content::Content;
-use crate::session::entry::Note;
 use crate::session::ids::ToolCallId;
-use crate::session::label;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::{ToolCall, ToolCallPatch, ToolKind, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::turn::StopReason;
 use crate::session::update::{Role, Severity, Update};
 use std::path::PathBuf;
-
-/// The most characters shown of the type of an update that nobody knows, and of what is wrong with one.
-const MAX_TAG: usize = 100;
-const MAX_PROBLEM: usize = 500;
 
 impl State {
     /// Sends a prompt, or queues it while the agent works; with `now`, the running turn is cancelled in its favour.
@@ -354,16 +348,7 @@ impl State {
             }
             Update::Meta(meta) => self.meta(id, meta),
             Update::Activity(activity) => self.activity(id, activity),
-            Update::Unknown { tag, problem } => {
-                let tag = label::short(&tag, MAX_TAG);
-                let title = match problem.map(|problem| label::short(&problem, MAX_PROBLEM)) {
-                    Some(problem) => format!("Ignored a malformed update \"{tag}\": {problem}"),
-                    None => format!("Ignored an update of unknown type \"{tag}\""),
-                };
-                let key = Some(format!("unknown {tag}"));
-                let note = Note { key, ..Note::new(Severity::Info, title) };
-                chat.incoming_mut().keyed_note(note);
-            }
+            Update::Unknown { tag, problem } => chat.note_unknown(&tag, problem.as_deref()),
         }
     }
 
@@ -395,6 +380,7 @@ impl State {
         }
         let kind = chat.incoming_mut().tool(call, patch).call.kind;
         let paths = chat.paths_of_call(call);
+        chat.mark_against_rule(call);
         chat.bump_revisions(asked);
         chat.redraw.tool_calls.insert(call.clone());
         chat.redraw.status = true;

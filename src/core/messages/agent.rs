@@ -32,6 +32,15 @@ pub enum AgentEvent {
         /// The request.
         request: AgentRequest,
     },
+    /// A request about a session was refused, since nothing here answers it.
+    MethodRefused {
+        /// The session it was about.
+        session: SessionId,
+        /// Its method.
+        method: String,
+        /// Whether it is known, but switched off for the agent.
+        is_switched_off: bool,
+    },
     /// `elicitation/create`; the user has to answer it.
     Elicitation {
         /// Identifies the request; used up by the answer.

@@ -169,6 +169,31 @@ impl Transcript {
         }
     }
 
+    /// Notes that a rule has refused something to one of the open tool calls.
+    pub fn refuse_open(&mut self) {
+        for entry in &mut self.entries {
+            if let Entry::Tool(tool) = entry
+                && tool.call.status.is_open()
+            {
+                tool.was_refused = true;
+            }
+        }
+    }
+
+    /// Notes on a tool call the user's rule that denies what it has done without asking.
+    pub fn mark_against_rule(&mut self, id: &ToolCallId, rule: String) {
+        let index = self.tool_index(id);
+        self.tool_at(index).against_rule = Some(rule);
+        self.mark_changed(index);
+    }
+
+    /// Whether the user is asked in a form after a tool call has begun: the form may be its question.
+    pub fn has_form_after(&self, id: &ToolCallId) -> bool {
+        let start = self.calls.get(id).copied().unwrap_or(self.entries.len());
+        let after = self.entries.iter().skip(start);
+        after.into_iter().any(|entry| matches!(entry, Entry::Elicitation(_)))
+    }
+
     /// Copies the status of a tool call to its duplicates.
     pub(super) fn copy_status(&mut self, id: &ToolCallId, status: Option<ToolStatus>) {
         let Some(status) = status else { return };

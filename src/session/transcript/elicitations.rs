@@ -4,8 +4,20 @@ use super::Transcript;
 use crate::session::entry::{ElicitationEntry, ElicitationState, Entry};
 
 impl Transcript {
-    /// Adds an elicitation request.
+    /// Adds an elicitation request. It may ask what an open tool call says that it asks.
     pub fn elicit(&mut self, request: ElicitationEntry) {
+        let asks = |entry: &Entry| matches!(entry, Entry::Tool(tool) if tool.call.status.is_open() && !tool.call.questions().is_empty());
+        let entries = self
+            .entries
+            .iter()
+            .enumerate()
+            .rev()
+            .take_while(|(index, _)| *index >= self.session_start);
+        let asking: Vec<usize> =
+            entries.filter(|(_, entry)| asks(entry)).map(|(index, _)| index).collect();
+        for index in asking {
+            self.mark_changed(index);
+        }
         self.push(Entry::Elicitation(request));
     }
 

@@ -24,7 +24,7 @@ fn call(title: &str, command: &str, output: &str) -> Entry {
         output,
         ..ToolCall::new("t".into())
     };
-    Entry::Tool(Box::new(crate::session::entry::ToolEntry { call, asked: None }))
+    Entry::Tool(Box::new(crate::session::entry::ToolEntry::new(call)))
 }
 
 async fn search(store: &Store, words: &str) -> SearchResult {
