@@ -32,6 +32,18 @@ fn an_unknown_agent_is_refused_with_those_there_are() {
     let (here, missing) = run.err.split_once("; not installed: ").expect(&run.err);
     assert!(here.contains("can be started: z, ") && here.ends_with("tour"), "{}", run.err);
     assert!(missing.starts_with("a, ") && run.err.contains("claude"), "{}", run.err);
+    assert!(run.err.contains("agents of setup() in Neovim are not known here"), "{}", run.err);
+}
+
+/// Holds (Scripts): The list of slash commands is printed only if it is asked for.
+#[test]
+fn slash_commands_are_no_part_of_an_answer() {
+    let desk = Desk::new(&format!(
+        "{UPDATES}update(sessionUpdate='available_commands_update', availableCommands=[{{'name': 'plan', 'description': 'Plans'}}])\n\
+         say('words')\nend(message)"
+    ));
+    let run = desk.run(&["go"]);
+    assert_eq!((run.code, &*run.out), (Some(0), "words\n"), "{}", run.err);
 }
 
 /// Holds (Scripts): A time that runs out is told, also where the agent obeys the cancellation.

@@ -1,6 +1,6 @@
 //! `:RatSearch` with sessions that agents have had.
 
-use crate::support::Chat;
+use crate::support::{Chat, TRANSCRIPT};
 use rat_nvim::host::store::Store;
 use rat_nvim::secrets::Secrets;
 use rat_nvim::session::entry::{Entry, Message};
@@ -36,6 +36,38 @@ fn a_session_of_another_folder_is_found_and_resumed_there() {
     chat.agent.reply(&load, json!({}));
     chat.nvim.poll_state("ready");
     chat.nvim.poll_screen("From the orchestra.");
+}
+
+/// Holds (Searching): A session that was found opens at the line that was found, with the cursor on the first word.
+#[test]
+fn a_session_that_was_found_opens_at_the_line() {
+    let loads = json!({"agentCapabilities": {"loadSession": true}});
+    let mut chat = Chat::builder().initialized(loads.clone()).start();
+    chat.prompt("list them");
+    let mut lines: Vec<String> = (1..=3000).map(|at| format!("- instrument number {at}")).collect();
+    lines[700] = format!("- {} the Xylophone {}", "long ".repeat(30), "tail ".repeat(60));
+    chat.say(&lines.join("\n"));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    let here = "{vim.fn.bufname(), vim.fn.expand('<cword>'), vim.fn.mode()}";
+    // It is open: its window is at the end.
+    chat.nvim.command("RatSearch xylophone");
+    chat.nvim.poll_screen("(1 of 1 session)");
+    chat.nvim.input("<CR>");
+    let there = json!([TRANSCRIPT, "Xylophone", "n"]);
+    chat.nvim.poll("the line", |nvim| nvim.eval(here) == there);
+    chat.nvim.command("RatStop!");
+    chat.agent.expect_gone();
+    chat.nvim.command("RatSearch xylophone");
+    chat.nvim.poll_screen("(1 of 1 session)");
+    chat.nvim.input("<CR>");
+    chat.agent.expect_start();
+    chat.agent.initialize(loads);
+    let load = chat.agent.expect_request("session/load");
+    chat.agent.reply(&load, json!({}));
+    let word = "vim.fn.expand('<cword>')";
+    chat.nvim.poll("the line", |nvim| nvim.eval(word) == json!("Xylophone"));
+    assert!(chat.nvim.screen().contains("the Xylophone"));
 }
 
 /// Holds (Searching): What is said in a turn that is going on is found.

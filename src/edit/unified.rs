@@ -23,6 +23,11 @@ pub struct FileDiff {
 /// A hunk in unified format with its `@@` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FormattedHunk {
+    /// Where it is in the old and in the new text: what comes before it, and how many lines it has.
+    places: [(usize, usize); 2],
+    /// The `@@` line.
+    head: String,
+    /// The lines.
     text: String,
     added: usize,
     removed: usize,
@@ -52,6 +57,30 @@ impl FileDiff {
         differs.then(|| Self { path: path.to_owned(), header, hunks })
     }
 
+    /// Says where the hunks are in the file of which the compared texts are a part that begins with this line, counted from 1.
+    /// Where one has that line already, the texts are the whole file.
+    #[must_use]
+    pub fn in_fragment_at(mut self, first: usize) -> Self {
+        let has_line = |hunk: &FormattedHunk| {
+            hunk.places.iter().any(|(before, count)| (before + 1..=before + count).contains(&first))
+        };
+        if !self.hunks.iter().any(has_line) {
+            for hunk in &mut self.hunks {
+                hunk.head = head(hunk.places.map(|(before, count)| (before + first - 1, count)));
+            }
+        }
+        self
+    }
+
+    /// Leaves out where the hunks are: the compared texts may be a part of the file, anywhere in it.
+    #[must_use]
+    pub fn without_numbers(mut self) -> Self {
+        for hunk in &mut self.hunks {
+            "@@ @@\n".clone_into(&mut hunk.head);
+        }
+        self
+    }
+
     /// Returns the number of added lines.
     pub fn added(&self) -> usize {
         self.hunks.iter().map(|hunk| hunk.added).sum()
@@ -64,7 +93,7 @@ impl FileDiff {
 
     /// Returns the whole diff.
     pub fn to_text(&self) -> String {
-        let hunks: String = self.hunks.iter().map(|hunk| hunk.text.as_str()).collect();
+        let hunks: String = self.hunks.iter().flat_map(|hunk| [&*hunk.head, &*hunk.text]).collect();
         self.header.clone() + &hunks
     }
 
@@ -84,11 +113,12 @@ impl FileDiff {
         for (index, hunk) in self.hunks.iter().enumerate() {
             let is_last = index + 1 == self.hunks.len();
             let rest = if is_last { 0 } else { self.omission(index + 1).len() };
-            if text.len() + hunk.text.len() + rest > room {
+            if text.len() + hunk.head.len() + hunk.text.len() + rest > room {
                 let shown = if index == 0 { String::new() } else { text };
                 let shown = shown + &self.omission(index);
                 return (shown.len() <= room).then_some(shown);
             }
+            text.push_str(&hunk.head);
             text.push_str(&hunk.text);
         }
         (text.len() <= room).then_some(text)
@@ -140,17 +170,25 @@ fn format_hunks(old: &Text, new: &Text) -> Vec<FormattedHunk> {
     groups.map(|group| format_hunk(group, &old, &new)).collect()
 }
 
+/// Returns the `@@` line of a hunk.
+fn head(places: [(usize, usize); 2]) -> String {
+    let [before, after] = places.map(|(before, count)| {
+        // For an empty range the format has the number of the line before it.
+        let start = if count == 0 { before } else { before + 1 };
+        format!("{start},{count}")
+    });
+    format!("@@ -{before} +{after} @@\n")
+}
+
 fn format_hunk(ops: &[DiffOp], old: &[Line<'_>], new: &[Line<'_>]) -> FormattedHunk {
     let span = |range: fn(&DiffOp) -> std::ops::Range<usize>| {
         let first = ops.first().map_or(0, |op| range(op).start);
         let last = ops.last().map_or(0, |op| range(op).end);
-        // For an empty range the format has the number of the line before it.
-        let start = if first == last { first } else { first + 1 };
-        format!("{start},{}", last - first)
+        (first, last - first)
     };
-    let (before, after) = (span(DiffOp::old_range), span(DiffOp::new_range));
-    let text = format!("@@ -{before} +{after} @@\n");
-    let mut hunk = FormattedHunk { text, added: 0, removed: 0 };
+    let places = [span(DiffOp::old_range), span(DiffOp::new_range)];
+    let mut hunk =
+        FormattedHunk { places, head: head(places), text: String::new(), added: 0, removed: 0 };
     for change in ops.iter().flat_map(|op| op.iter_changes(old, new)) {
         let sign = match change.tag() {
             ChangeTag::Equal => ' ',

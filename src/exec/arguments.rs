@@ -24,7 +24,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The agent: a name in the settings file or a known one. Default: the first in the settings file.
+    /// The agent: a name in the settings file or a known one, not one of setup() in Neovim. Default: the first in the settings
+    /// file.
     #[arg(short, long, value_name = "NAME")]
     pub agent: Option<String>,
     /// What to print: the answer with lines for plans, tool calls and diffs (text), the answer alone (simple), or every
@@ -91,7 +92,7 @@ pub struct Allowed {
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// The answer, and a line for each plan, tool call, diff and list of commands.
+    /// The answer, and a line for each plan, tool call and diff.
     Text,
     /// The answer alone.
     Simple,

@@ -69,7 +69,6 @@ impl Output {
             Update::ToolCall { id, patch } => self.tool(id.as_str(), patch),
             Update::ToolContent { id, content, .. } => self.diff(id.as_str(), content),
             Update::Plan(entries) => self.plan(entries),
-            Update::Commands(commands) => self.line(&format!("[commands] {}", names(commands))),
             _ => String::new(),
         }
     }
@@ -189,10 +188,6 @@ fn failure(status: ToolStatus) -> &'static str {
         ToolStatus::Failed => ": failed",
         ToolStatus::Cancelled => ": cancelled",
     }
-}
-
-fn names(commands: &[Command]) -> String {
-    commands.iter().map(|command| format!("/{}", command.name)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the list of slash commands, one on a line: its name, a tab, what it does.

@@ -118,11 +118,14 @@ fn agent(
 ) -> Result<AgentConfig, End> {
     let name = name.or_else(|| settings.first_agent.clone());
     let name = name.ok_or_else(|| {
-        usage("no agent: name one with --agent, or list some in rat.json or the file of --settings")
+        usage(format!(
+            "no agent: name one with --agent, or list some in rat.json or the file of --settings; {NOT_OF_SETUP}"
+        ))
     })?;
     let is_known = settings.agents.contains_key(&name) || presets::find(&name).is_some();
     if !is_known && name != TOUR {
-        return Err(usage(format!("no agent is named {name}; {}", known(&settings, &environment))));
+        let known = known(&settings, &environment);
+        return Err(usage(format!("no agent is named {name} here; {NOT_OF_SETUP}; {known}")));
     }
     let selection = AgentSelection { name, environment, ..AgentSelection::default() };
     let file = Some(settings.file.clone()).filter(|name| !name.is_empty());
@@ -150,6 +153,9 @@ fn agent(
     };
     Ok(config)
 }
+
+/// Why an agent may be unknown here.
+const NOT_OF_SETUP: &str = "agents of setup() in Neovim are not known here";
 
 /// Names the agents that there are: those in the settings file, the presets and the tour; first those that are installed.
 fn known(settings: &Settings, environment: &BTreeMap<String, String>) -> String {

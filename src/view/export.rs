@@ -1,6 +1,7 @@
 //! Writes a transcript as Markdown, for people who have no Neovim at hand.
 
 use super::scene::Scene;
+use super::title;
 use crate::edit::Text;
 use crate::edit::unified::FileDiff;
 use crate::session::content::Content;
@@ -9,7 +10,7 @@ use crate::session::entry::{
 };
 use crate::session::prompt::fence_for;
 use crate::session::terminal::Terminal;
-use crate::session::tool_call::{ToolContent, ToolStatus};
+use crate::session::tool_call::{Diff, ToolCall, ToolContent, ToolStatus};
 use crate::session::transcript::Transcript;
 use crate::session::update::{PlanEntry, PlanStatus, Role, Severity};
 use std::fmt::Write as _;
@@ -39,6 +40,17 @@ pub fn markdown(title: &str, transcript: &Transcript, scene: &Scene) -> String {
                 add_message(&mut out, message);
                 continue;
             }
+            Entry::Tool(_) | Entry::Plan(_) | Entry::Elicitation(_) => {
+                // A turn may begin with these.
+                if speaker != Some(Role::Agent) {
+                    let _ = writeln!(out, "## {}\n", one_line(&scene.agent));
+                }
+                speaker = Some(Role::Agent);
+            }
+            Entry::Banner(_) | Entry::Note(_) => {}
+        }
+        match entry {
+            Entry::Message(_) => {}
             Entry::Banner(text) => add_quote(&mut out, text),
             Entry::Tool(entry) => add_tool(&mut out, entry, transcript, scene),
             Entry::Plan(plan) => add_plan(&mut out, plan),
@@ -100,7 +112,12 @@ fn add_tool(out: &mut String, entry: &ToolEntry, transcript: &Transcript, scene:
         ToolStatus::Failed => "failed",
         ToolStatus::Cancelled => "cancelled",
     };
-    let _ = writeln!(out, "**{}** ({status})", one_line(&scene.title(call)));
+    let _ = writeln!(out, "**{}** ({status})", one_line(&title::heading(call, scene)));
+    add_questions(out, call);
+    if let Some(rule) = &entry.against_rule {
+        out.push('\n');
+        add_quote(out, &format!("Done without asking, against the rule: {rule}"));
+    }
     for content in &call.content {
         match content {
             ToolContent::Content(Content::Text(text)) => add_block(out, "", text),
@@ -112,6 +129,11 @@ fn add_tool(out: &mut String, entry: &ToolEntry, transcript: &Transcript, scene:
                 let name = scene.shorten(&diff.path);
                 let changes = FileDiff::new(&name, old.as_ref(), Some(&Text::parse(&diff.new)));
                 if let Some(changes) = changes {
+                    let changes = match place_of(diff, call) {
+                        Some(first) => changes.in_fragment_at(first),
+                        None if diff.old.is_some() => changes.without_numbers(),
+                        None => changes,
+                    };
                     add_block(out, "diff", &changes.to_text());
                 }
             }
@@ -131,6 +153,27 @@ fn add_tool(out: &mut String, entry: &ToolEntry, transcript: &Transcript, scene:
         call.content.iter().any(|content| !matches!(content, ToolContent::Unknown { .. }));
     if let Some(output) = call.output.as_ref().filter(|_| !has_content) {
         add_block(out, "", output);
+    }
+}
+
+/// Returns the line of the file that a diff's text begins with, counted from 1: the text may be a part of the file. `None` if the
+/// call does not say where it is.
+fn place_of(diff: &Diff, call: &ToolCall) -> Option<usize> {
+    let of_file = || call.diffs().filter(|other| other.path == diff.path);
+    let places = || call.locations.iter().filter(|place| place.path == diff.path);
+    let number = of_file().position(|other| std::ptr::eq(other, diff))?;
+    // A place for each, in the same order.
+    let place = places().nth(number).filter(|_| places().count() == of_file().count())?;
+    place.line.and_then(|line| usize::try_from(line).ok())
+}
+
+fn add_questions(out: &mut String, call: &ToolCall) {
+    for question in call.questions() {
+        out.push('\n');
+        add_quote(out, &question.text);
+        for option in &question.options {
+            let _ = writeln!(out, "> - {}", one_line(option));
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 --- The page of `:RatSearch`: sessions of all folders that have some words, the one used last first. The binary searches.
+local found = require("rat.chats.found")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
 local key_list = require("rat.view.key_list")
@@ -78,7 +79,7 @@ local function summary(payload)
   return ("%d of %s"):format(payload.count, sessions_searched)
 end
 
---- Opens the session under the cursor, in its folder.
+--- Opens the session under the cursor, in its folder, at the line that was found.
 local function open()
   local item = places[vim.fn.line(".")]
   if not item then
@@ -88,6 +89,7 @@ local function open()
     return notify.error(("The folder of this session does not exist any more: %s"):format(folder))
   end
   launch.start({ agent = item.agent, cwd = item.cwd, session = item.session, focus = true })
+  found.go(item)
 end
 
 --- Goes to another session, count times.
