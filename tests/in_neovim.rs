@@ -52,6 +52,7 @@ mod lua;
 mod meta;
 mod names;
 mod options;
+mod other_project;
 mod permission;
 mod permission_chooser;
 mod permission_pickers;

@@ -116,8 +116,10 @@ function M.RatSend(args)
   history.push(chat and chat.cwd or vim.fn.getcwd(), args.args)
   local now = args.bang or nil
   local message = { text = args.args, attachments = attachments, chat = chat, now = now }
-  prompt.send(message, function()
-    attachment_list.take_all(chat)
+  prompt.confirm(chat, function()
+    prompt.send(message, function()
+      attachment_list.take_all(chat)
+    end)
   end)
 end
 

@@ -7,6 +7,7 @@ local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
 local config = require("rat.config")
 local drafts = require("rat.chat.drafts")
+local elsewhere = require("rat.chat.elsewhere")
 local form = require("rat.ask.form")
 local keys = require("rat.chat.keys")
 local launch = require("rat.chat.launch")
@@ -180,6 +181,9 @@ function M.opened(payload)
   drop_expected(chat)
   chat.title = payload.title or chat.title
   chat.cwd = payload.cwd
+  if payload.show then
+    elsewhere.allow(chat)
+  end
   registry.touch(chat)
   return chat
 end
@@ -314,6 +318,15 @@ function M.lost(reason)
 end
 
 rpc.on_lost(M.lost)
+
+-- Also when a window with a folder of its own is entered.
+vim.api.nvim_create_autocmd("DirChanged", {
+  group = vim.api.nvim_create_augroup("rat_elsewhere", {}),
+  desc = "rat: name the projects of chats that are of another one",
+  callback = function()
+    vim.iter(registry.list()):each(window.refresh)
+  end,
+})
 
 --- Fills a rat:// buffer that was opened by name.
 ---@param buf integer

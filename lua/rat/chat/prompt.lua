@@ -5,6 +5,7 @@ local autoscroll = require("rat.view.autoscroll")
 local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
 local drafts = require("rat.chat.drafts")
+local elsewhere = require("rat.chat.elsewhere")
 local history = require("rat.chat.history")
 local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
@@ -78,6 +79,25 @@ local function changed(chat)
   window.fit(chat)
 end
 
+--- Asks, once for each folder, before a prompt goes to a chat of another project than the one the user is in.
+---@param chat? rat.Chat
+---@param go fun()
+function M.confirm(chat, go)
+  local project = chat and elsewhere.to_confirm(chat)
+  if not chat or not project then
+    return go()
+  end
+  local here = vim.fn.fnamemodify(vim.fn.getcwd(), ":~")
+  local items = { ("Send it to %s in %s"):format(chat.title, project), "Do not send it" }
+  local opts = { prompt = ("You are in %s: send this to the other project?"):format(here) }
+  require("rat.ask.chooser").open(items, opts, function(_, index)
+    if index == 1 then
+      elsewhere.allow(chat)
+      go()
+    end
+  end)
+end
+
 --- Sends the text of the prompt buffer with the attachments. If both are empty, resumes a paused queue.
 ---@param chat rat.Chat
 ---@param now? boolean whether to cancel a running turn instead of waiting for its end; by default as configured
@@ -89,6 +109,12 @@ function M.submit(chat, now)
       rpc.notify("queue_go", { chat = chat.id })
     end
     return
+  end
+  if elsewhere.to_confirm(chat) then
+    -- It may have changed until the user has answered.
+    return M.confirm(chat, function()
+      M.submit(chat, now)
+    end)
   end
   -- The attachments are copied, since they are removed from the chat only once the prompt is on its way.
   local attachments = vim.list_slice(chat.attachments)

@@ -35,6 +35,7 @@ local M = {}
 ---@field agent string name in the configuration
 ---@field title string name of the agent for display
 ---@field cwd string
+---@field known_from? table<string, true> folders in which the user knows that the chat is of another project
 ---@field name string name of the transcript's buffer, rat://AGENT/N
 ---@field buffers table<rat.View, integer>
 ---@field numbers table<rat.Page, {last: integer, by_id: table<string, integer>}> numbers in the names of its pages

@@ -1,6 +1,7 @@
 --- Formats the status of a chat for winbars, 'statusline' and `status()`, and redraws statuslines. It changes no state.
 local clock = require("rat.chat.clock")
 local config_keys = require("rat.config.keys")
+local elsewhere = require("rat.chat.elsewhere")
 local conflict = require("rat.document.conflict")
 local question_list = require("rat.ask.question_list")
 local text_of = require("rat.util.text")
@@ -197,11 +198,13 @@ function M.transcript_bar(chat, width)
   local state = escape(state_words[status.state] or status.state)
   -- The first part is always shown whole. The title and the elapsed time get the room that it leaves.
   local room = width - cells(parts[1] or "") - cells(state) - 5
+  local project = elsewhere.name(chat)
+  local name = project and ("%s: %s"):format(one_line(project), chat.title) or chat.title
   local elapsed = clock.elapsed(chat)
-  if elapsed and room >= cells(escape(chat.title)) + 1 + #elapsed then
+  if elapsed and room >= cells(escape(name)) + 1 + #elapsed then
     state = state .. " " .. elapsed
   end
-  local title = escape(shorten(chat.title, math.max(room, MIN_TITLE)))
+  local title = escape(shorten(name, math.max(room, MIN_TITLE)))
   local left = width - cells(title) - cells(state) - 5
   local tail = join_fitting(parts, left)
   left = left - cells(tail) - 2
@@ -293,6 +296,10 @@ end
 ---@return string
 function M.prompt_bar(chat)
   local parts = {}
+  local project = elsewhere.name(chat)
+  if project then
+    parts[1] = ("%%#RatKey#in %s%%*"):format(escape(one_line(project)))
+  end
   ---@param keys string[][]
   ---@param before string
   local function add(keys, before)
