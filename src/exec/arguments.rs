@@ -24,7 +24,7 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The agent: a name in the settings file or a known one, not one of setup() in Neovim. Default: the first in the settings
+    /// The agent: a name in the settings file or a known one, not one that only Neovim knows. Default: the first in the settings
     /// file.
     #[arg(short, long, value_name = "NAME")]
     pub agent: Option<String>,

@@ -375,7 +375,8 @@ case("the winbar says what needs approval as far as there is room", function()
         local permission, width = ...
         local status = { state = "waiting", detail = "needs approval: make check" }
         status.permissions, status.elicitations = { permission }, {}
-        return require("rat.chat.status").transcript_bar({ title = "Claude", status = status }, width)
+        local chat = { agent = "claude", cwd = vim.fn.getcwd(), title = "Claude", status = status }
+        return require("rat.chat.status").transcript_bar(chat, width)
       ]],
       check.permission(7, 1),
       width

@@ -17,6 +17,7 @@ local prelude = [[
   RatHeard = function(name, payload) table.insert(Heard, { name, payload }) end
   Action = nil
   package.loaded["rat.view.ui"] = {
+    withdraw_requests = function() end,
     attach = function() end,
     action = function() return Action end,
     next_header = function(_, row, direction)

@@ -48,7 +48,7 @@ local function find(buf, place)
     if at then
       return { row, at - 1 + place.column }
     end
-    at = not by_word and line:find(place.word, 1, true)
+    at = line:find(place.word, 1, true)
     by_word = by_word or at and { row, at - 1 } or nil
   end
   return by_word
