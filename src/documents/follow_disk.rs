@@ -46,7 +46,9 @@ impl Document {
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let session = &by.session;
         let facts = self.facts().await?;
-        if facts.is_some() && facts == self.baseline.as_ref().map(|baseline| baseline.facts) {
+        let is_followed = facts.is_some() && facts == self.followed_facts();
+        // The turn may have found something else there, and put this back.
+        if is_followed && self.found_by(by).is_none() {
             return Ok(None);
         }
         if facts.is_none() && !self.is_missing().await? {

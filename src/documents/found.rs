@@ -77,7 +77,7 @@ impl Document {
         Ok(())
     }
 
-    fn followed_facts(&self) -> Option<DiskFacts> {
+    pub(super) fn followed_facts(&self) -> Option<DiskFacts> {
         self.baseline.as_ref().map(|baseline| baseline.facts)
     }
 
