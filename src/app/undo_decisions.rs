@@ -90,13 +90,18 @@ impl Reversals {
             }
         }
         if let Some(without) = without.filter(|_| !is_contradicted) {
+            let is_on_disk = is_as_left && loaded.is_none() && !is_shared;
+            // Whatever has become of the turn's lines meanwhile: the file is again as it left it.
+            let is_changed = change.before != change.after;
+            if is_on_disk && is_changed && self.is_kept(turn, change).await {
+                return Way::DiskRejecting;
+            }
             if without.hunks == 0 {
                 let why = if without.conflicts > 0 { CONTESTED } else { as_before };
                 return Way::Leave(why.to_owned());
             }
             let is_exact = self.is_exact(turn, change, &without).await;
-            let is_on_disk = is_as_left && loaded.is_none() && !is_shared;
-            return if is_on_disk && (is_exact || self.is_kept(turn, change).await) {
+            return if is_on_disk && is_exact {
                 Way::DiskRejecting
             } else {
                 Way::Reject { conflicts: without.conflicts, is_exact }
