@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Chat, ChatBuilder, Nvim, Options};
-use crate::undo::{Tree, answer, git, in_project_builder, poll_kept, ravage, tree};
+use crate::undo::{Tree, answer, answer_late, git, in_project_builder, poll_kept, ravage, tree};
 use serde_json::json;
 
 fn commit(nvim: &mut Nvim) {
@@ -237,6 +237,40 @@ fn the_next_merge_brings_only_what_is_new() {
     merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
     assert_eq!(read(&chat, "src/1.txt"), "one\ntwo 1\nthree\n");
     assert_eq!(read(&chat, "src/2.txt"), "one\nTWO\nthree\n");
+}
+
+/// Holds (Several chats): If a file changes between the question and the answer, what would be merged then is asked about.
+#[test]
+fn a_merge_that_files_have_changed_is_a_new_question() {
+    let mut chat = start();
+    change(&mut chat, |root| write(root, "src/1.txt", "one\nTWO\nthree\n"));
+    let root = worktree(&mut chat);
+    let project = chat.nvim.cwd().to_owned();
+    let is_as_before = || {
+        let text = fs::read_to_string(project.join("src/1.txt")).unwrap();
+        assert_eq!(text, "one\ntwo 1\nthree\n");
+    };
+    let asked = answer_late(
+        &mut chat,
+        "RatWorktree merge",
+        &mut [
+            &mut |_| {
+                write(&root, "src/1.txt", "one\nLATER\nthree\n");
+                write(&root, "src/2.txt", "one\nLATER\nthree\n");
+            },
+            &mut |_| {
+                is_as_before();
+                write(&root, "src/1.txt", "one\nLATEST\nthree\n");
+            },
+            &mut |_| is_as_before(),
+        ],
+        "Merged 2 files",
+    );
+    let again = "Files have changed. Merge project-1? 2 files";
+    assert!(asked[0].starts_with("Merge project-1? 1 file"), "{asked:?}");
+    assert!(asked[1..].iter().all(|it| it.starts_with(again)), "{asked:?}");
+    assert_eq!(read(&chat, "src/1.txt"), "one\nLATEST\nthree\n");
+    assert_eq!(read(&chat, "src/2.txt"), "one\nLATER\nthree\n");
 }
 
 /// Holds (Several chats): A file keeps its permissions when a worktree is merged, unless the agent has made it a program.

@@ -4,10 +4,10 @@
 use super::changed_paths::{ChangedPaths, describe};
 use super::events::Events;
 use super::file_outcome::all_changes;
-use super::reversal::{self, Reversals};
+use super::reversal::{self, NotReversed, Reversals};
 use super::undone::undone;
 use super::unkept::Unkept;
-use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef};
+use crate::core::messages::checkpoint::{CheckpointCommand, KeptTurn, TurnRef, UndoPlan};
 use crate::core::messages::event::Event;
 use crate::core::messages::files::FileChange;
 use crate::core::messages::review::ChangeAuthor;
@@ -157,8 +157,13 @@ impl Turns {
                 )
             }),
             CheckpointCommand::Undo(chat, plan) => self.events.spawn(async move {
-                let outcome = turns.reversals().carry_out(&plan).await;
-                Event::Undone(chat, plan, outcome)
+                match turns.reversals().carry_out(&plan).await {
+                    Err(NotReversed::Changed(files)) => {
+                        Event::UndoPlanned(chat, Ok(UndoPlan { files, is_again: true, ..*plan }))
+                    }
+                    Err(NotReversed::Failed(why)) => Event::Undone(chat, plan, Err(why)),
+                    Ok(outcome) => Event::Undone(chat, plan, Ok(outcome)),
+                }
             }),
         }
     }

@@ -1,7 +1,7 @@
 //! Merges what has changed in a worktree into the user's folder: as changes of the agent, which are pending there, and as a
 //! turn of its own, which can be undone.
 
-use super::reversal::{AS_BEFORE, CHANGED, CONTESTED, DELETED, Reversal, Reversals};
+use super::reversal::{AS_BEFORE, CHANGED, CONTESTED, DELETED, NotReversed, Reversal, Reversals};
 use crate::core::messages::checkpoint::{PlannedAction, PlannedFile, TurnRef};
 use crate::core::messages::review::ChangeScope;
 use crate::core::messages::worktree::{MergeOutcome, MergePlan, MergeRequest};
@@ -52,6 +52,22 @@ impl Merge {
         };
         words.clone_into(why);
     }
+
+    /// A plan of the changes as the user sees it.
+    fn shown(&self, mut files: Vec<PlannedFile>) -> Vec<PlannedFile> {
+        files.retain(|file| file.action != PlannedAction::Leave(AS_BEFORE.to_owned()));
+        for file in &mut files {
+            if let PlannedAction::Leave(why) = &mut file.action {
+                self.explain(&file.path, why);
+            }
+        }
+        let root = &self.what.turn.root;
+        files.extend(self.left.iter().map(|(path, why)| {
+            let action = PlannedAction::Leave((*why).to_owned());
+            PlannedFile { path: path.under(root), is_folder: false, action, becomes: 0 }
+        }));
+        files
+    }
 }
 
 impl Reversals {
@@ -59,22 +75,14 @@ impl Reversals {
     pub(super) async fn plan_merge(&self, request: MergeRequest) -> Result<MergePlan, String> {
         let merge = self.prepare_merge(&request).await?;
         let root = merge.what.turn.root.clone();
-        let mut files = self.planned(&merge.what).await;
-        files.retain(|file| file.action != PlannedAction::Leave(AS_BEFORE.to_owned()));
-        for file in &mut files {
-            if let PlannedAction::Leave(why) = &mut file.action {
-                merge.explain(&file.path, why);
-            }
-        }
-        files.extend(merge.left.iter().map(|(path, why)| {
-            let action = PlannedAction::Leave((*why).to_owned());
-            PlannedFile { path: path.under(&root), is_folder: false, action }
-        }));
-        Ok(MergePlan { request, root, files, outside: merge.changes.outside })
+        let files = merge.shown(self.planned(&merge.what).await);
+        let outside = merge.changes.outside;
+        Ok(MergePlan { request, root, files, outside, is_again: false })
     }
 
-    /// Merges; otherwise says why nothing was changed.
-    pub(super) async fn merge(&self, request: &MergeRequest) -> Result<MergeOutcome, String> {
+    /// Merges as planned, if that is still what would be done.
+    pub(super) async fn merge(&self, plan: &MergePlan) -> Result<MergeOutcome, NotReversed> {
+        let request = &plan.request;
         let merge = self.prepare_merge(request).await?;
         let Merge { what, left, changes, .. } = &merge;
         let about = TurnAbout {
@@ -86,7 +94,12 @@ impl Reversals {
             failed: 0,
             corrections: Vec::new(),
         };
-        let mut project = self.reverse(what, about).await?;
+        let is_planned = |now: &[PlannedFile]| merge.shown(now.to_vec()) == plan.files;
+        let reversed = self.reverse(what, about, is_planned).await;
+        let mut project = reversed.map_err(|error| match error {
+            NotReversed::Changed(files) => NotReversed::Changed(merge.shown(files)),
+            NotReversed::Failed(why) => NotReversed::Failed(why),
+        })?;
         let root = &what.turn.root;
         project.left.extend(left.iter().map(|(path, why)| (path.under(root), (*why).to_owned())));
         project.left.retain(|(_, why)| why != AS_BEFORE);
@@ -222,7 +235,8 @@ impl Reversals {
                 path = folder;
             }
         }
-        let folders: Vec<TreePath> = folders.into_iter().collect();
+        let mut folders: Vec<TreePath> = folders.into_iter().collect();
+        folders.sort_unstable();
         let states = self.checkpoints.states(root.to_owned(), folders.clone()).await;
         let mut found = Vec::new();
         for (path, after) in folders.into_iter().zip(states.unwrap_or_default()) {

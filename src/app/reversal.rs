@@ -5,7 +5,7 @@ use super::changed_paths::ChangedPaths;
 use super::undo_modes::modes;
 use super::undo_way::Way;
 use super::unkept::Unkept;
-use crate::core::messages::checkpoint::{TurnRef, UndoOutcome};
+use crate::core::messages::checkpoint::{PlannedFile, TurnRef, UndoOutcome};
 use crate::core::messages::review::{Certainty, ChangeAuthor, ChangeScope};
 use crate::documents::{Documents, Replaced};
 use crate::host::checkpoints::Checkpoints;
@@ -82,25 +82,40 @@ impl Reversal {
     }
 }
 
+/// Why a reversal was not carried out. Nothing was changed.
+#[derive(Debug)]
+pub(super) enum NotReversed {
+    /// It would do something else by now than what was planned: this.
+    Changed(Vec<PlannedFile>),
+    Failed(String),
+}
+
+impl From<String> for NotReversed {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
 impl Reversals {
-    /// Carries a reversal out, and keeps it as a turn.
+    /// Carries a reversal out if that still is what was planned, and keeps it as a turn.
     pub(super) async fn reverse(
         &self,
         what: &Reversal,
         about: TurnAbout,
-    ) -> Result<UndoOutcome, String> {
+        is_planned: impl FnOnce(&[PlannedFile]) -> bool,
+    ) -> Result<UndoOutcome, NotReversed> {
         let root = &what.turn.root;
         let start = self.checkpoints.begin(root.clone(), Instant::now() + BEGIN_LIMIT).await;
         let start = start.map_err(|error| error.to_string())?;
+        let (ways, now) = self.ways(what).await;
+        if !is_planned(&now) {
+            return Err(NotReversed::Changed(now));
+        }
         let mut outcome = UndoOutcome::default();
         let (mut in_buffers, mut files) = (Vec::new(), Vec::new());
         let mut rejecting = HashSet::new();
-        for change in &what.changes {
-            if what.by(&change.path).is_some() {
-                self.settle(&change.path.under(root)).await;
-            }
-            let way = self.way(what, change).await;
-            if matches!(way, Way::Reject { .. } | Way::Buffer) {
+        for (way, change) in ways.into_iter().zip(&what.changes) {
+            if matches!(way, Way::Reject { .. } | Way::Buffer { .. }) {
                 in_buffers.push((way, change));
                 continue;
             }
@@ -142,7 +157,7 @@ impl Reversals {
                     }
                 }
             }
-            Err(error) if outcome.changed.is_empty() => return Err(error.to_string()),
+            Err(error) if outcome.changed.is_empty() => return Err(error.to_string().into()),
             Err(error) => outcome.left.push((root.clone(), error.to_string())),
         }
         // What is as it was is the least of news.
@@ -153,13 +168,6 @@ impl Reversals {
             }
         }
         Ok(outcome)
-    }
-
-    /// What others have made of a file must not count as part of the change that is brought in.
-    async fn settle(&self, path: &Path) {
-        if let Err(error) = self.documents.follow_as_nobodys(path).await {
-            tracing::debug!(path = %path.display(), %error, "what others have changed is not followed");
-        }
     }
 
     /// Tells the document of a file what it was before a change is brought in.
@@ -279,9 +287,7 @@ impl Reversals {
             Way::Disk | Way::DiskRejecting => {
                 file(change.after.clone(), change.before.clone(), None)
             }
-            Way::Merge => {
-                let bytes = self.merged(&what.turn, change).await;
-                let bytes = bytes.ok_or(CONTESTED)?;
+            Way::Merge(bytes) => {
                 let now = self.state(&what.turn, &change.path).await?;
                 // A mode that somebody has set since stays.
                 let is_others =
@@ -300,7 +306,7 @@ impl Reversals {
                 let rejected = rejected.map_err(|error| error.message_for_user())?;
                 Ok(Some(Taken::Buffer(rejected.conflicts.len())))
             }
-            Way::Buffer => {
+            Way::Buffer { .. } => {
                 self.separate(&what.turn, change).await?;
                 let texts = self.replacement(&what.turn, change).await;
                 let texts = texts.ok_or(NOT_KEPT)?;

@@ -1,6 +1,6 @@
 //! Takes back what a turn has changed, or brings it back.
 
-use super::reversal::{Reversal, Reversals};
+use super::reversal::{NotReversed, Reversal, Reversals};
 use super::undo_target::Target;
 use crate::core::messages::checkpoint::{
     PlannedAction, PlannedFile, TurnRef, UndoOutcome, UndoPlan, UndoTarget,
@@ -47,6 +47,7 @@ impl Reversals {
             files,
             not_covered: coverage.not_kept + coverage.unreadable,
             is_late: coverage.is_late,
+            is_again: false,
         })
     }
 
@@ -56,8 +57,8 @@ impl Reversals {
         found.map_err(|error| error.to_string())
     }
 
-    /// Carries out a plan.
-    pub(super) async fn carry_out(&self, plan: &UndoPlan) -> Result<UndoOutcome, String> {
+    /// Carries out a plan, if it is still what would be done.
+    pub(super) async fn carry_out(&self, plan: &UndoPlan) -> Result<UndoOutcome, NotReversed> {
         let Turn { summary, changes } = self.turn(&plan.turn).await?;
         let brought_in = match &plan.redoes {
             Some(redone) => Some(self.authors_of(redone).await),
@@ -68,7 +69,7 @@ impl Reversals {
         let TurnSummary { id, agent, session, prompt, .. } = summary;
         let corrections = Vec::new();
         let about = TurnAbout { agent, session, prompt, undoes: Some(id), failed: 0, corrections };
-        self.reverse(&what, about).await
+        self.reverse(&what, about, |now| now == plan.files).await
     }
 
     /// Returns who made the changes of a turn that is redone, if that was in this program.

@@ -5,23 +5,38 @@ use super::reversal::{
     AS_BEFORE, CHANGED, CONTESTED, DELETED, NOT_CERTAIN, NOT_KEPT, NOT_THE_AGENTS, ONLY_IN_BUFFER,
     Reversal, Reversals, UNKNOWN, content, turn_of,
 };
-use super::undo_folders::keep_what_is_not_empty;
-use super::undo_way::Way;
+use super::undo_folders::{keep_what_is_not_empty, leave_what_has_no_folder};
+use super::undo_way::{Way, digest};
 use crate::core::messages::checkpoint::{PlannedAction, PlannedFile, TurnRef};
 use crate::documents::{Replaced, Without};
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
 use crate::host::checkpoints::tree_path::TreePath;
+use std::path::Path;
 
 impl Reversals {
     /// Plans what happens to each path.
     pub(super) async fn planned(&self, what: &Reversal) -> Vec<PlannedFile> {
-        let mut files = Vec::new();
-        for change in &what.changes {
-            let path = change.path.under(&what.turn.root);
-            let action = match self.way(what, change).await {
-                Way::Leave(why) => PlannedAction::Leave(why),
-                Way::Reject { conflicts, is_exact: false } => PlannedAction::Merge(conflicts),
-                Way::Merge => PlannedAction::Merge(0),
+        self.ways(what).await.1
+    }
+
+    /// Decides how each path gets back what it was, and describes it.
+    pub(super) async fn ways(&self, what: &Reversal) -> (Vec<Way>, Vec<PlannedFile>) {
+        let (root, changes) = (&what.turn.root, &what.changes);
+        let mut ways = Vec::new();
+        for change in changes {
+            if what.by(&change.path).is_some() {
+                self.settle(&change.path.under(root)).await;
+            }
+            ways.push(self.way(what, change).await);
+        }
+        leave_what_has_no_folder(changes, &mut ways);
+        let planned = changes.iter().zip(&ways).map(|(change, way)| {
+            let path = change.path.under(root);
+            let becomes = way.digest(change.before.as_ref());
+            let action = match way {
+                Way::Leave(why) => PlannedAction::Leave(why.clone()),
+                Way::Reject { conflicts, is_exact: false, .. } => PlannedAction::Merge(*conflicts),
+                Way::Merge(_) => PlannedAction::Merge(0),
                 _ => match (&change.before, &change.after) {
                     (None, Some(_)) => PlannedAction::Delete,
                     (Some(_), None) => PlannedAction::Create,
@@ -36,11 +51,18 @@ impl Reversals {
                 },
             };
             let is_folder = change.is_of_folder();
-            files.push(PlannedFile { path, is_folder, action });
-        }
-        let (root, changes) = (&what.turn.root, &what.changes);
+            PlannedFile { path, is_folder, action, becomes }
+        });
+        let mut files: Vec<PlannedFile> = planned.collect();
         keep_what_is_not_empty(&self.checkpoints, root, changes, &mut files).await;
-        files
+        (ways, files)
+    }
+
+    /// What others have made of a file must not count as part of the change that is brought in.
+    async fn settle(&self, path: &Path) {
+        if let Err(error) = self.documents.follow_as_nobodys(path).await {
+            tracing::debug!(path = %path.display(), %error, "what others have changed is not followed");
+        }
     }
 
     /// Decides how a path gets back what it was before a change.
@@ -91,28 +113,17 @@ impl Reversals {
         }
         if let Some(without) = without.filter(|_| !is_contradicted) {
             let is_on_disk = is_as_left && loaded.is_none() && !is_shared;
-            // Whatever has become of the turn's lines meanwhile: the file is again as it left it.
-            let is_changed = change.before != change.after;
-            if is_on_disk && is_changed && self.is_kept(turn, change).await {
-                return Way::DiskRejecting;
-            }
-            if without.hunks == 0 {
-                let why = if without.conflicts > 0 { CONTESTED } else { as_before };
-                return Way::Leave(why.to_owned());
-            }
-            let is_exact = self.is_exact(turn, change, &without).await;
-            return if is_on_disk && is_exact {
-                Way::DiskRejecting
-            } else {
-                Way::Reject { conflicts: without.conflicts, is_exact }
-            };
+            return self.way_of_record(turn, change, &without, (is_on_disk, as_before)).await;
         }
         let both = change.before.as_ref().zip(change.after.as_ref());
         let has_new_content = both.is_some_and(|(before, after)| before.content != after.content);
         if is_text && loaded.is_some() && has_new_content {
             return match self.replacement(turn, change).await {
                 Some(texts) => match self.documents.can_replace_text(&path, texts).await {
-                    Ok(Replaced::Done) => Way::Buffer,
+                    Ok(Replaced::Done) => {
+                        let bytes = self.documents.buffer_bytes(&path).await.ok().flatten();
+                        Way::Buffer { digest: digest(&bytes) }
+                    }
                     Ok(Replaced::AsBefore) => Way::Leave(as_before.to_owned()),
                     Ok(Replaced::Contested) => Way::Leave(CONTESTED.to_owned()),
                     Err(error) => Way::Leave(error.message_for_user()),
@@ -152,6 +163,32 @@ impl Reversals {
         }
     }
 
+    /// Decides on a file of which it is recorded who has changed what.
+    async fn way_of_record(
+        &self,
+        turn: &TurnRef,
+        change: &FileChange,
+        without: &Without,
+        (is_on_disk, as_before): (bool, &str),
+    ) -> Way {
+        // Whatever has become of the turn's lines meanwhile: the file is again as it left it.
+        let is_changed = change.before != change.after;
+        if is_on_disk && is_changed && self.is_kept(turn, change).await {
+            return Way::DiskRejecting;
+        }
+        if without.hunks == 0 {
+            let why = if without.conflicts > 0 { CONTESTED } else { as_before };
+            return Way::Leave(why.to_owned());
+        }
+        let is_exact = self.is_exact(turn, change, without).await;
+        if is_on_disk && is_exact {
+            return Way::DiskRejecting;
+        }
+        let lines: Vec<&str> = without.text.lines().collect();
+        let digest = digest(&(lines, without.exists));
+        Way::Reject { conflicts: without.conflicts, is_exact, digest }
+    }
+
     /// Decides on a path that nobody has open and that is as the turn left it.
     async fn way_as_left(&self, what: &Reversal, change: &FileChange) -> Way {
         let is_redo = what.brought_in.is_some();
@@ -177,7 +214,7 @@ impl Reversals {
             return Way::Leave(CHANGED.to_owned());
         }
         match self.merged(turn, change).await {
-            Some(_) => Way::Merge,
+            Some(bytes) => Way::Merge(bytes),
             None => Way::Leave(CONTESTED.to_owned()),
         }
     }

@@ -2,8 +2,9 @@
 
 use super::checkpoints::Turns;
 use super::events::Events;
+use super::reversal::NotReversed;
 use crate::core::messages::event::Event;
-use crate::core::messages::worktree::WorktreeCommand;
+use crate::core::messages::worktree::{MergePlan, WorktreeCommand};
 use crate::host::worktree::{self, changes};
 
 /// Starts what a command asks for. Merges are kept among the turns.
@@ -20,8 +21,14 @@ pub(super) fn run(turns: &Turns, events: &Events, command: WorktreeCommand) {
                 Event::MergePlanned(chat, turns.reversals().plan_merge(request).await)
             }
             WorktreeCommand::Merge(plan) => {
-                let outcome = turns.reversals().merge(&plan.request).await;
-                Event::Merged(plan, outcome)
+                let chat = plan.request.by.session.chat;
+                match turns.reversals().merge(&plan).await {
+                    Err(NotReversed::Changed(files)) => {
+                        Event::MergePlanned(chat, Ok(MergePlan { files, is_again: true, ..*plan }))
+                    }
+                    Err(NotReversed::Failed(why)) => Event::Merged(plan, Err(why)),
+                    Ok(outcome) => Event::Merged(plan, Ok(outcome)),
+                }
             }
             WorktreeCommand::Check(chat, worktree, cwd) => {
                 Event::WorktreeChecked(chat, changes::count_missing(&worktree, &cwd).await)

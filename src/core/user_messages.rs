@@ -57,6 +57,11 @@ pub(super) fn sentence(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
+/// Begins a question that was answered already, if it is one.
+pub(super) fn changed_meanwhile(is_again: bool) -> &'static str {
+    if is_again { "Files have changed. " } else { "" }
+}
+
 /// A text of others in quotes: those in it do not end it.
 pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "'"))

@@ -146,7 +146,8 @@ impl State {
             let text = format!("Nothing of {prompt} to {}{why}", verb.to_lowercase());
             return self.notify(Level::Info, text);
         }
-        let title = format!("{verb} {prompt}? {}", extent(&plan.files, plan.is_late));
+        let again = user_messages::changed_meanwhile(plan.is_again);
+        let title = format!("{again}{verb} {prompt}? {}", extent(&plan.files, plan.is_late));
         let items = vec![verb.to_owned(), "Show what would change".to_owned(), "Cancel".to_owned()];
         self.ask(Question::Undo(id, Box::new(plan)), title, items);
     }

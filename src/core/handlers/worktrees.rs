@@ -107,7 +107,8 @@ impl State {
                 format!("Merged nothing from {name}{elsewhere}; {}", left.unwrap_or_default());
             return self.notify(Level::Warn, text);
         }
-        let title = format!("Merge {name}? {}{elsewhere}", extent(&plan.files, false));
+        let again = user_messages::changed_meanwhile(plan.is_again);
+        let title = format!("{again}Merge {name}? {}{elsewhere}", extent(&plan.files, false));
         let items = ["Merge", "Show what would change", "Cancel"].map(str::to_owned).to_vec();
         self.ask(Question::Merge(id, Box::new(plan)), title, items);
     }

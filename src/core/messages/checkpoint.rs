@@ -81,6 +81,8 @@ pub struct UndoPlan {
     pub not_covered: usize,
     /// Whether the turn began before all files had been read.
     pub is_late: bool,
+    /// Whether the user had agreed to another plan, which files that have changed meanwhile have made this.
+    pub is_again: bool,
 }
 
 /// What happens to a path.
@@ -92,6 +94,8 @@ pub struct PlannedFile {
     pub is_folder: bool,
     /// What happens to it.
     pub action: PlannedAction,
+    /// A digest of what it becomes.
+    pub becomes: u64,
 }
 
 /// What happens to a path.

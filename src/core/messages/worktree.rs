@@ -61,6 +61,8 @@ pub struct MergePlan {
     pub files: Vec<PlannedFile>,
     /// How many files have changed outside of the folder that stands for the project's.
     pub outside: usize,
+    /// Whether the user had agreed to another plan, which files that have changed meanwhile have made this.
+    pub is_again: bool,
 }
 
 /// What has become of a merge.

@@ -92,7 +92,10 @@ fn check_path(
         return Ok(());
     }
     // A folder that is named stands for what is in it.
-    let why = path.ancestors().find_map(|path| told.why(path));
+    let has_no_folder = |why: &&str| why.contains("where its folder was");
+    let mut ways = path.ancestors().filter_map(|path| told.why(path));
+    // Then it is left for the reason of what stays there.
+    let why = ways.find(|why| !has_no_folder(why));
     if why.is_none() && !told.changed.contains(path) {
         return Err("is not restored and not named".to_owned());
     }
@@ -110,7 +113,10 @@ fn check_path(
     });
     let is_around_as_left =
         was.differing(left).all(|other| !other.starts_with(path) && !path.starts_with(other));
-    let is_after_covered = is_covered(after) || matches!(after, Some(Node::Other(_)));
+    // What stays where a folder was keeps what was in it from coming back.
+    let is_way_covered = path.ancestors().skip(1).all(|above| is_covered(left.get(above)));
+    let is_other = matches!(after, Some(Node::Other(_)));
+    let is_after_covered = is_way_covered && (is_covered(after) || is_other);
     let reasons = ["you may have done it", "a folder with something else in it"];
     let is_reason = |why: &str| reasons.iter().any(|reason| why.contains(reason));
     let is_uncertain = !is_certain && why.is_some_and(is_reason);
