@@ -372,9 +372,12 @@ impl History {
                 ));
             }
         }
+        let of_turn = self.turns.get(&turn);
+        let had_patterns =
+            of_turn.is_some_and(|(found, left)| found.has_patterns() || left.has_patterns());
         let outsides = (&outside, &Tree::of(&self.outside()));
         let check = |(found, left): &(Tree, Tree)| {
-            let change = Change { found, left, is_certain };
+            let change = Change { found, left, is_certain, had_patterns };
             check_outside(&change, outsides)?;
             check(&change, (&was, &now), &told)
         };

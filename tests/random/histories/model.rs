@@ -12,6 +12,8 @@ pub(crate) struct Change<'a> {
     pub(crate) left: &'a Tree,
     /// Whether all of it is the turn's for certain, or is taken back by force.
     pub(crate) is_certain: bool,
+    /// Whether patterns may have hidden something from the turn: that is kept only as long as the program runs.
+    pub(crate) had_patterns: bool,
 }
 
 /// What was told of an undo.
@@ -65,7 +67,7 @@ fn check_path(
     (was, now): (&Tree, &Tree),
     told: &Told,
 ) -> Result<(), String> {
-    let Change { found, left, is_certain } = change;
+    let Change { found, left, is_certain, had_patterns } = change;
     let (before, after) = (found.get(path), left.get(path));
     let is_as_left = was.get(path) == after;
     if !is_as_left {
@@ -93,9 +95,9 @@ fn check_path(
     }
     // A folder that is named stands for what is in it.
     let has_no_folder = |why: &&str| why.contains("where its folder was");
-    let mut ways = path.ancestors().filter_map(|path| told.why(path));
+    let mut reasons = path.ancestors().filter_map(|path| told.why(path));
     // Then it is left for the reason of what stays there.
-    let why = ways.find(|why| !has_no_folder(why));
+    let why = reasons.find(|why| !has_no_folder(why));
     if why.is_none() && !told.changed.contains(path) {
         return Err("is not restored and not named".to_owned());
     }
@@ -107,10 +109,7 @@ fn check_path(
         Some(Node::File(bytes, _)) => bytes.len() as u64 <= LIMIT,
         Some(Node::Other(_)) => false,
     };
-    let has_patterns = [found, left, was].iter().any(|tree| {
-        let file = tree.get(Path::new(".gitignore"));
-        matches!(file, Some(Node::File(bytes, _)) if !bytes.is_empty())
-    });
+    let has_patterns = *had_patterns || [found, left, was].iter().any(|tree| tree.has_patterns());
     let is_around_as_left =
         was.differing(left).all(|other| !other.starts_with(path) && !path.starts_with(other));
     // What stays where a folder was keeps what was in it from coming back.

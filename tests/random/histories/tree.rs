@@ -102,6 +102,11 @@ impl Tree {
             })
         })
     }
+
+    pub(crate) fn has_patterns(&self) -> bool {
+        let file = self.get(Path::new(".gitignore"));
+        matches!(file, Some(Node::File(bytes, _)) if !bytes.is_empty())
+    }
 }
 
 /// The words of a text. What is no text has none.

@@ -325,6 +325,7 @@ impl Inner {
                 stamp: buffer.stamp,
             },
             changes: since.and_then(|tick| buffer.since(tick)),
+            by_writes: Vec::new(),
         }
     }
 
