@@ -101,4 +101,5 @@ mod undo_later;
 mod undo_left;
 mod undo_others;
 mod unsaved;
+mod whose;
 mod worktrees;

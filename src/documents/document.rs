@@ -288,9 +288,10 @@ impl Document {
 
     /// Returns the text of a buffer: the cached one with later changes applied, or fetched as a whole.
     pub(super) async fn text_of(&mut self, found: Found) -> Result<LoadedBuffer, DocumentError> {
-        let Found { buffer, changes } = found;
+        let Found { buffer, changes, by_writes } = found;
         let cached = self.cached.take().filter(|cached| cached.id == buffer.id);
         if let (Some(cached), Some(changes)) = (cached, changes) {
+            self.record_writes(&cached.text, &changes, by_writes).await?;
             let text = self.replayed(cached.text, changes, &buffer).await?;
             if text.len() == buffer.lines || (text.is_empty() && buffer.empty) {
                 return Ok(self.cache(buffer, text));

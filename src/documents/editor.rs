@@ -57,6 +57,8 @@ pub struct Found {
     /// The changes in order, each relative to the text after the one before. `None` if they are not known back to that
     /// tick.
     pub changes: Option<Vec<Hunk>>,
+    /// Which of them autocommands of a write made, such as a formatter: ranges of places in the list.
+    pub by_writes: Vec<Range<usize>>,
 }
 
 /// Some lines of a buffer.

@@ -8,6 +8,7 @@ pub mod attachments;
 mod before;
 mod blocking;
 mod buffer_events;
+mod by_writes;
 mod change;
 mod consent;
 mod disk;

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 use super::hunks::{Hunk, diff};
-use super::reformat;
+use super::reformat::{self, Attributed};
 use super::revision::{Revision, Snapshot};
 use super::text::{Shape, Text};
 pub use weave::StepId;
@@ -401,6 +401,16 @@ impl<O: Clone> Record<O> {
         }
     }
 
+    /// Records the current version, which a formatter has made of the previous one: lines that it has changed stay those of
+    /// whoever had brought them.
+    pub fn was_formatted(&mut self, now: &Version) {
+        let hunks = diff(&self.text(), &now.text);
+        if !hunks.is_empty() {
+            let attributed = reformat::attribute_formatted(hunks, &self.text(), &self.owners());
+            self.change_as_attributed(attributed, now);
+        }
+    }
+
     /// For each line of the text, the step of an agent that has brought it and is pending.
     fn owners(&self) -> Vec<Option<StepId>> {
         let alive = self.weave.iter().filter(|(_, line)| line.is_alive());
@@ -411,7 +421,11 @@ impl<O: Clone> Record<O> {
 
     /// Records a change that no agent made. Lines of an agent that only get other white space stay its own.
     fn change_of_others(&mut self, hunks: Vec<Hunk>, now: &Version) {
-        let mut attributed = reformat::attribute(hunks, &self.text(), &self.owners());
+        let attributed = reformat::attribute(hunks, &self.text(), &self.owners());
+        self.change_as_attributed(attributed, now);
+    }
+
+    fn change_as_attributed(&mut self, mut attributed: Attributed, now: &Version) {
         while let Some(owner) = attributed.iter().find_map(|(step, _)| *step) {
             let hunks = reformat::take(&mut attributed, Some(owner));
             let by = self.origins[owner.index()].clone();

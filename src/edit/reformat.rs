@@ -1,5 +1,5 @@
-//! Finds out which of the changes that no agent made only put other white space into lines of an agent, as formatters do when a
-//! file is saved. Such lines stay the agent's.
+//! Finds out which of the changes that no agent made are a formatter's: those that only put other white space into lines of an
+//! agent, and whatever happens to a buffer while it is written. Such lines stay the agent's.
 
 use super::hunks::Hunk;
 use super::record::weave::StepId;
@@ -58,6 +58,102 @@ fn is_same<'a>(
     old.into_iter().flat_map(visible).eq(new.into_iter().flat_map(visible))
 }
 
+/// Attributes the hunks of what a formatter has made, which may be more than white space: a line that it changes stays its owner's,
+/// and one that it adds is that of a line beside it.
+pub(super) fn attribute_formatted(
+    hunks: Vec<Hunk>,
+    text: &Text,
+    owners: &[Option<StepId>],
+) -> Attributed {
+    let owner = |at: usize| owners.get(at).copied().flatten();
+    let mut attributed = Attributed::new();
+    for hunk in hunks.iter().flat_map(|hunk| aligned(hunk, text)) {
+        if hunk.lines.is_empty() {
+            attributed.extend(deletions(&hunk, owner));
+            continue;
+        }
+        let step = if hunk.removed > 0 {
+            hunk.old().find_map(owner)
+        } else {
+            hunk.start.checked_sub(1).and_then(owner).or_else(|| owner(hunk.start))
+        };
+        attributed.push((step, hunk));
+    }
+    attributed
+}
+
+/// Splits a hunk that only deletes lines.
+fn deletions(hunk: &Hunk, owner: impl Fn(usize) -> Option<StepId>) -> Attributed {
+    let mut split = Attributed::new();
+    for at in hunk.old() {
+        match split.last_mut() {
+            Some((step, last)) if *step == owner(at) => last.removed += 1,
+            _ => split.push((owner(at), Hunk { start: at, removed: 1, lines: Vec::new() })),
+        }
+    }
+    split
+}
+
+/// Splits a hunk between lines where both sides have had the same letters and digits until there, or have the same from there on:
+/// quotes, commas and line breaks may differ.
+fn aligned(hunk: &Hunk, text: &Text) -> Vec<Hunk> {
+    let old = Words::of(hunk.old().filter(|at| *at < text.len()).map(|at| text.line(at)));
+    let new = Words::of(hunk.lines.iter().map(String::as_str));
+    let is_same = |(one, other): &(&char, &char)| one == other;
+    let (one, other) = (&old.characters, &new.characters);
+    let before = one.iter().zip(other).take_while(is_same).count();
+    let after = one.iter().rev().zip(other.iter().rev()).take_while(is_same).count();
+    let mut cuts = vec![(0, 0)];
+    for (at, end) in old.ends.iter().copied().enumerate() {
+        let from = cuts[cuts.len() - 1].1;
+        let is_end = |wanted: usize| {
+            let place = from + new.ends[from..].partition_point(|end| *end < wanted);
+            (new.ends.get(place) == Some(&wanted)).then_some(place)
+        };
+        let rest = one.len() - end;
+        let of_rest = (rest <= after && rest <= other.len()).then(|| other.len() - rest);
+        let wanted = [(end <= before).then_some(end), of_rest];
+        let Some(mut place) = wanted.into_iter().flatten().find_map(is_end) else { continue };
+        // A bracket that closes what was broken goes with it.
+        let is_more = |ends: &[usize], at: usize| ends.get(at + 1) == Some(&ends[at]);
+        let closes = |line: &String| line.trim_start().starts_with([')', ']', '}']);
+        while !is_more(&old.ends, at)
+            && is_more(&new.ends, place)
+            && hunk.lines.get(place + 1).is_some_and(closes)
+        {
+            place += 1;
+        }
+        cuts.push((at + 1, place + 1));
+    }
+    if cuts.last() != Some(&(hunk.removed, hunk.lines.len())) {
+        cuts.push((hunk.removed, hunk.lines.len()));
+    }
+    let piece = |cut: &[(usize, usize)]| Hunk {
+        start: hunk.start + cut[0].0,
+        removed: cut[1].0 - cut[0].0,
+        lines: hunk.lines[cut[0].1..cut[1].1].to_vec(),
+    };
+    cuts.windows(2).map(piece).collect()
+}
+
+/// The letters and digits of lines, and where each line ends in them.
+#[derive(Default)]
+struct Words {
+    characters: Vec<char>,
+    ends: Vec<usize>,
+}
+
+impl Words {
+    fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+        let mut words = Self::default();
+        for line in lines {
+            words.characters.extend(line.chars().filter(|character| character.is_alphanumeric()));
+            words.ends.push(words.characters.len());
+        }
+        words
+    }
+}
+
 /// Takes the hunks of one owner out of a list. The line numbers of the others then refer to the text with them.
 pub(super) fn take(attributed: &mut Attributed, owner: Option<StepId>) -> Vec<Hunk> {
     let (mut taken, mut rest) = (Vec::new(), Attributed::new());
@@ -78,6 +174,7 @@ pub(super) fn take(attributed: &mut Attributed, owner: Option<StepId>) -> Vec<Hu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edit::diff;
 
     #[test]
     fn only_white_space_may_differ() {
@@ -85,6 +182,53 @@ mod tests {
         assert!(is_same([""], []));
         assert!(!is_same(["a"], ["b"]));
         assert!(!is_same(["ab"], ["ba"]));
+    }
+
+    /// The pieces of a change of these lines: how many lines of which owner became which.
+    fn formatted(old: &[(&str, u32)], new: &[&str]) -> Vec<(Option<u32>, usize, Vec<String>)> {
+        let text: String = old.iter().map(|(line, _)| format!("{line}\n")).collect();
+        let owners: Vec<_> = old.iter().map(|(_, by)| (*by > 0).then_some(StepId(*by))).collect();
+        let after: String = new.iter().map(|line| format!("{line}\n")).collect();
+        let (text, after) = (Text::parse(&text), Text::parse(&after));
+        let attributed = attribute_formatted(diff(&text, &after), &text, &owners);
+        let plain =
+            |(step, hunk): (Option<StepId>, Hunk)| (step.map(|it| it.0), hunk.removed, hunk.lines);
+        attributed.into_iter().map(plain).collect()
+    }
+
+    #[test]
+    fn what_a_formatter_changes_stays_its_owners() {
+        let lines =
+            |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        // Quotes and commas, line by line.
+        assert_eq!(
+            formatted(
+                &[("x = 'a'", 1), ("y = 'b'", 0), ("z = 'c'", 2)],
+                &["x = \"a\",", "y = \"b\",", "z = \"c\","]
+            ),
+            [
+                (Some(1), 1, lines(&["x = \"a\","])),
+                (None, 1, lines(&["y = \"b\","])),
+                (Some(2), 1, lines(&["z = \"c\","])),
+            ]
+        );
+        // Lines that are broken, and joined.
+        assert_eq!(
+            formatted(
+                &[("f('a', 'b')", 1), ("g(", 0), ("'c')", 0)],
+                &["f(", "  \"a\",", "  \"b\",", ")", "g(\"c\")"]
+            ),
+            [
+                (Some(1), 1, lines(&["f(", "  \"a\",", "  \"b\",", ")"])),
+                (None, 2, lines(&["g(\"c\")"])),
+            ]
+        );
+        // Lines that come and go.
+        assert_eq!(
+            formatted(&[("a", 0), ("import x", 0), ("b", 1), ("c", 0)], &["a", "b", "", "c"]),
+            [(None, 1, Vec::new()), (Some(1), 0, lines(&[""]))]
+        );
+        assert_eq!(formatted(&[("a", 1), ("b", 1)], &["a"]), [(Some(1), 1, Vec::new())]);
     }
 
     #[test]

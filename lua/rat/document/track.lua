@@ -12,6 +12,8 @@ local M = {}
 ---@field last integer end exclusive
 ---@field lines string[]
 ---@field bytes integer memory it takes, roughly
+---@field wait? integer the number of the wait for a key before which an autocommand made it
+---@field by_write? boolean an autocommand of a write made it
 
 ---@class (exact) rat.track.Log
 ---@field from integer every change after this tick is in the log
@@ -44,6 +46,18 @@ local clean_at = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
+--- How often Neovim has begun to wait for a key.
+local waits = 0
+--- Buffers whose write has begun since then.
+---@type table<integer, boolean>
+local writing = {}
+
+--- Whether an autocommand is running. Outside of one this raises an error with 'verbose'.
+---@return boolean
+local function is_in_autocommand()
+  local ok, file = pcall(vim.fn.expand, "<afile>")
+  return ok and file ~= ""
+end
 
 ---@param buf integer
 ---@param kind "read"|"saved"|"clean"
@@ -75,8 +89,16 @@ local function record(buf, tick, first, last, new_last)
   local log = logs[buf]
   local lines = api.nvim_buf_get_lines(buf, first, new_last, false)
   bytes = bytes + 64 -- for the tables
-  log.changes[#log.changes + 1] =
-    { tick = tick, first = first, last = last, lines = lines, bytes = bytes }
+  local is_auto = not ours[buf] and is_in_autocommand()
+  log.changes[#log.changes + 1] = {
+    tick = tick,
+    first = first,
+    last = last,
+    lines = lines,
+    bytes = bytes,
+    wait = is_auto and waits or nil,
+    by_write = is_auto and writing[buf] or nil,
+  }
   log.bytes = log.bytes + bytes
   if log.bytes > MAX_LOG_BYTES then
     -- Half of the log is dropped at once, so that copying the rest costs little per change.
@@ -193,6 +215,40 @@ function M.since(buf, tick)
   return changes
 end
 
+--- Returns which of the changes after a tick autocommands of a write made: ranges of places in what `since` returns, from 0
+--- and end exclusive.
+---@param buf integer
+---@param tick integer
+---@return [integer, integer][]
+function M.by_writes(buf, tick)
+  local ranges, place = {}, 0 ---@type [integer, integer][], integer
+  for _, change in ipairs((logs[buf] or { changes = {} }).changes) do
+    if change.tick > tick then
+      local range = ranges[#ranges]
+      if change.by_write and range and range[2] == place then
+        range[2] = place + 1
+      elseif change.by_write then
+        ranges[#ranges + 1] = { place, place + 1 }
+      end
+      place = place + 1
+    end
+  end
+  return ranges
+end
+
+--- A buffer is about to be written. Other autocommands of the write may have changed it already.
+---@param buf integer
+local function begins_write(buf)
+  writing[buf] = true
+  local changes = logs[buf] and logs[buf].changes or {}
+  for at = #changes, 1, -1 do
+    if changes[at].wait ~= waits then
+      break
+    end
+    changes[at].by_write = true
+  end
+end
+
 --- Runs `fn`, which changes a buffer on behalf of an agent. A save in it is not reported.
 ---@generic T, U
 ---@param buf integer
@@ -235,6 +291,7 @@ function M.start()
     clean_at[buf] = vim.api.nvim_buf_get_changedtick(buf)
     notify_binary(buf, "read")
   end)
+  on("BufWritePre", begins_write)
   on("BufWritePost", M.saved)
   on("BufModifiedSet", function(buf)
     if not vim.bo[buf].modified then
@@ -245,6 +302,16 @@ function M.start()
       M.attach(buf)
     end
   end)
+  vim.api.nvim_create_autocmd("SafeState", {
+    group = group,
+    desc = "rat: tell typing from what autocommands do",
+    callback = function()
+      waits = waits + 1
+      if next(writing) then
+        writing = {}
+      end
+    end,
+  })
   on("BufWipeout", function(buf)
     stamps[buf], stamps_of_gone[buf], stamps_before_read[buf], clean_at[buf] = nil, nil, nil, nil
   end)

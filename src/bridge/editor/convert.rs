@@ -113,7 +113,8 @@ pub(super) fn found(facts: document::Facts) -> Result<Found, EditorError> {
         encoding,
         stamp,
     };
-    Ok(Found { buffer, changes: facts.changes.map(changes).transpose()? })
+    let by_writes = facts.by_writes.into_iter().map(|(first, end)| first..end).collect();
+    Ok(Found { buffer, changes: facts.changes.map(changes).transpose()?, by_writes })
 }
 
 fn ending(format: document::Format) -> LineEnding {

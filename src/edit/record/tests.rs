@@ -71,6 +71,14 @@ impl World {
         self.record.catch_up(&now);
     }
 
+    /// A formatter runs while the buffer is written.
+    fn formatter(&mut self, new: &str) {
+        self.becomes(Text::parse(new));
+        let now = self.version();
+        self.record.was_formatted(&now);
+        self.record.catch_up(&now);
+    }
+
     fn choose(&self, by: &str) -> Choice {
         self.record.choose(None, |origin| *origin == by)
     }

@@ -10,6 +10,7 @@ use super::*;
 enum Act {
     Agent(bool, Vec<u8>),
     User(Vec<u8>),
+    Formatter(Vec<u8>),
     PutBack(Option<bool>, prop::sample::Index),
     GoTo(prop::sample::Index),
     Keep(bool),
@@ -23,6 +24,7 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         5 => (any::<bool>(), ops()).prop_map(|(by, ops)| Act::Agent(by, ops)),
         4 => ops().prop_map(Act::User),
+        2 => ops().prop_map(Act::Formatter),
         2 => any::<(Option<bool>, prop::sample::Index)>().prop_map(|(by, it)| Act::PutBack(by, it)),
         3 => any::<prop::sample::Index>().prop_map(Act::GoTo),
         1 => any::<bool>().prop_map(Act::Keep),
@@ -54,6 +56,22 @@ fn edited(old: &Text, ops: &[u8], name: &str, count: &mut u32) -> String {
         lines.push(new());
     }
     lines.join("\n") + "\n"
+}
+
+/// Some lines in quotes or in brackets, broken, joined with the next, or with a blank line before them.
+fn formatted(old: &Text, ops: &[u8]) -> String {
+    let mut new = String::new();
+    for (line, op) in old.lines().zip(ops.iter().chain(std::iter::repeat(&0))) {
+        match op {
+            1 => new.extend(["\"", line, "\",\n"]),
+            2 => new.extend([line, "(\n)\n"]),
+            3 => new.extend(["\n", line, "\n"]),
+            4 => new.extend([line, " "]),
+            _ => new.extend([line, "\n"]),
+        }
+    }
+    new.truncate(new.trim_end_matches(' ').len());
+    if new.ends_with('\n') { new } else { new + "\n" }
 }
 
 fn name(by: bool) -> &'static str {
@@ -110,6 +128,10 @@ fn play(acts: Vec<Act>) {
             Act::User(ops) => {
                 let new = edited(world.now(), &ops, "user", &mut count);
                 world.user(&new);
+            }
+            Act::Formatter(ops) => {
+                let new = formatted(world.now(), &ops);
+                world.formatter(&new);
             }
             Act::PutBack(by, index) => {
                 let old = world.history[index.index(world.history.len())].0.file_content();

@@ -20,6 +20,19 @@ fn other_white_space_in_an_agents_lines_is_the_agents() {
     assert_eq!(world.record.base(), Text::parse("one\ntwo\ny = 2 + 1\nthree\n"));
 }
 
+/// Holds (Review): Whatever a formatter makes of pending lines of an agent while a buffer is written belongs to the agent, and only that.
+#[test]
+fn what_is_formatted_while_it_is_written_keeps_its_owner() {
+    let mut world = World::new("one\ntwo\nthree\n");
+    world.agent("a", "one\nx = 'a'\nthree\n");
+    world.user("one\nx = 'a'\nthree\nmine = 'b'\n");
+    world.formatter("\"one\"\nx = \"a\";\nthree\n\nmine = \"b\"\n");
+    assert_eq!(world.pending(), [("two".to_owned(), "x = \"a\";".to_owned())]);
+    let choice = world.choose("a");
+    assert_eq!(world.reject(&choice), []);
+    assert_eq!(*world.now(), Text::parse("\"one\"\ntwo\nthree\n\nmine = \"b\"\n"));
+}
+
 /// Holds (Review): Undo and redo lead through what a formatter has made of an agent's lines.
 #[test]
 fn undo_leads_through_a_reformatting() {

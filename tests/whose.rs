@@ -1,0 +1,152 @@
+//! Whose a change is: what happened before a turn, what a formatter makes of an agent's lines, in real Neovim.
+
+use std::fs;
+
+use crate::support::{Chat, Nvim};
+use crate::undo::{answer, poll_kept};
+use serde_json::{Value as Json, json};
+
+/// Runs a turn in which a tool call does this in the project.
+fn turn(chat: &mut Chat, command: impl FnOnce(&Chat)) {
+    chat.prompt("change it");
+    chat.nvim.poll_state("running");
+    chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
+        "status": "in_progress"}));
+    command(chat);
+    chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(chat);
+}
+
+fn write(chat: &Chat, name: &str, text: &str) {
+    fs::write(chat.path(name), text).unwrap();
+}
+
+fn disk(chat: &Chat, name: &str) -> String {
+    fs::read_to_string(chat.path(name)).unwrap_or_else(|error| error.kind().to_string())
+}
+
+/// The pending hunks: the file of each, and the lines that are new.
+fn pending(chat: &mut Chat) -> Json {
+    let code = "vim.g.pending = nil
+        require('rat').changes({}, function(changes)
+          vim.g.pending = vim.tbl_map(function(change)
+            return { vim.fs.basename(change.path), change.added }
+          end, changes)
+        end)";
+    chat.nvim.lua(code, json!([]));
+    chat.nvim.poll_for("the changes", |nvim| {
+        let pending = nvim.eval("vim.g.pending");
+        (!pending.is_null()).then_some(pending)
+    })
+}
+
+fn reject_all(chat: &mut Chat, message: &str) {
+    chat.nvim.command("RatReject all");
+    chat.nvim.poll(message, |nvim| nvim.messages().contains(message));
+}
+
+/// Holds (Review): What the user has done to an open file in a shell before a turn is not of the turn, whether or not Neovim has read it.
+#[test]
+fn what_a_shell_did_before_a_turn_is_the_users() {
+    let chat = Chat::builder().file("mine.txt", "1\n2\n3\n4\n5\n").file("other.txt", "a\n");
+    let mut chat = chat.start();
+    chat.nvim.command("wincmd t | edit mine.txt");
+    write(&chat, "mine.txt", "1\nmine\n3\n4\n5\n");
+    turn(&mut chat, |chat| write(chat, "other.txt", "b\n"));
+    assert_eq!(pending(&mut chat), json!([["other.txt", ["b"]]]));
+    reject_all(&mut chat, "Rejected");
+    assert_eq!(disk(&chat, "mine.txt"), "1\nmine\n3\n4\n5\n");
+    assert_eq!(disk(&chat, "other.txt"), "a\n");
+}
+
+/// Holds (Review): The same of a file that the turn changes, too: only what the turn did is rejected or undone.
+#[test]
+fn what_a_shell_did_before_a_turn_stays_where_the_turn_goes_on() {
+    for is_open in [true, false] {
+        for undoes in [true, false] {
+            let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n5\n").start();
+            // A turn before makes the file one that is known.
+            turn(&mut chat, |chat| write(chat, "a.txt", "1\n2\n3\n4\nfive\n"));
+            if is_open {
+                chat.nvim.command("wincmd t | edit a.txt");
+            }
+            write(&chat, "a.txt", "1\nmine\n3\n4\nfive\n");
+            turn(&mut chat, |chat| write(chat, "a.txt", "ONE\nmine\n3\n4\nfive\n"));
+            if undoes {
+                answer(&mut chat, "RatUndo", "Undo \"change it\"?", "Undid the turn");
+                assert_eq!(pending(&mut chat), json!([["a.txt", ["five"]]]), "{is_open}");
+            } else {
+                reject_all(&mut chat, "Rejected 2 hunks in a.txt");
+                assert_eq!(pending(&mut chat), json!([]), "{is_open}");
+            }
+            let end = if undoes { "five" } else { "5" };
+            let wanted = format!("1\nmine\n3\n4\n{end}\n");
+            assert_eq!(disk(&chat, "a.txt"), wanted, "open: {is_open}, undone: {undoes}");
+        }
+    }
+}
+
+/// Changes more than white space: quotes, a comma after the last argument, one argument a line, a blank line before `def`.
+const FORMATTER: &str = r#"
+vim.api.nvim_create_autocmd("BufWritePre", {
+  pattern = "*.py",
+  callback = function(args)
+    local new = {}
+    for _, line in ipairs(vim.api.nvim_buf_get_lines(args.buf, 0, -1, true)) do
+      line = line:gsub("'", '"')
+      local head, first, second = line:match("^(.*%()(%S+), (%S+)%)$")
+      if line:find("^def") and #new > 0 and new[#new] ~= "" then
+        new[#new + 1] = ""
+      end
+      vim.list_extend(new, head and { head, "    " .. first .. ",", "    " .. second .. ",", ")" } or { line })
+    end
+    vim.api.nvim_buf_set_lines(args.buf, 0, -1, true, new)
+  end,
+})
+"#;
+
+fn lines(nvim: &mut Nvim) -> Vec<String> {
+    let name = nvim.cwd().join("a.py");
+    nvim.buffer_lines(name.to_str().unwrap())
+}
+
+/// An agent's turn on an open file, into which the user then types, and which they save: a formatter runs. It is there before us or
+/// not.
+fn formatted(is_before: bool) -> Chat {
+    let mut nvim = Nvim::wide();
+    if is_before {
+        nvim.lua(FORMATTER, json!([]));
+    }
+    let mut chat = Chat::builder().neovim(nvim).file("a.py", "x = 'a'\ny = 'b'\nz = 'c'\n").start();
+    if !is_before {
+        chat.nvim.lua(FORMATTER, json!([]));
+    }
+    chat.nvim.command("wincmd t | edit a.py");
+    let text = "x = 'a'\ny = f('B', 'C')\ndef g(): return 'D'\nz = 'c'\n";
+    turn(&mut chat, |chat| write(chat, "a.py", text));
+    chat.nvim.poll("the change", |nvim| lines(nvim).len() == 4);
+    chat.nvim.input("Gomine = 'e'<Esc>:write<CR>");
+    let text = "x = \"a\"\ny = f(\n    \"B\",\n    \"C\",\n)\n\ndef g(): return \"D\"\nz = \"c\"\nmine = \"e\"\n";
+    chat.nvim
+        .poll("the formatter", |nvim| fs::read_to_string(nvim.cwd().join("a.py")).unwrap() == text);
+    chat
+}
+
+/// Holds (Review): Lines of an agent that a formatter changes in more than white space stay the agent's: they are rejected and undone.
+#[test]
+fn what_a_formatter_makes_of_an_agents_lines_is_the_agents() {
+    for is_before in [true, false] {
+        // What is saved again is formatted again.
+        let kept = ["x = \"a\"", "y = \"b\"", "z = \"c\"", "mine = \"e\""];
+        let mut chat = formatted(is_before);
+        let added = ["y = f(", "    \"B\",", "    \"C\",", ")", "", "def g(): return \"D\""];
+        assert_eq!(pending(&mut chat), json!([["a.py", added]]), "{is_before}");
+        reject_all(&mut chat, "Rejected 1 hunk in a.py");
+        assert_eq!(lines(&mut chat.nvim), kept, "{is_before}");
+        let mut chat = formatted(is_before);
+        answer(&mut chat, "RatUndo", "Undo \"change it\"?", "Undid the turn in 1 file");
+        assert_eq!(lines(&mut chat.nvim), kept, "{is_before}");
+    }
+}
