@@ -121,7 +121,7 @@ pub(super) fn excerpt(
 /// Opens a file for reading. `None` if it does not exist.
 fn open_existing(path: &Path) -> io::Result<Option<File>> {
     match open(OpenOptions::new().read(true), path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if is_of_nothing(&error) => Ok(None),
         file => file.map(Some),
     }
 }
@@ -210,10 +210,12 @@ pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
 
 /// Whether nothing exists at this path, not even a dangling symbolic link.
 pub(super) fn is_missing(path: &Path) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound};
-    // A folder on the way may have become something else.
-    let is_missing = |error: io::Error| matches!(error.kind(), NotFound | NotADirectory);
-    fs::symlink_metadata(path).is_err_and(is_missing)
+    fs::symlink_metadata(path).is_err_and(|error| is_of_nothing(&error))
+}
+
+/// Whether an error says that there is nothing at a path. A folder on the way may have become something else.
+fn is_of_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Replaces the content of a file atomically and preserves its mode and owner; or creates it, with missing parent
