@@ -132,6 +132,8 @@ impl Reversals {
             let tried = self.checkpoints.room_for(root.clone(), files.clone()).await;
             tried.map_err(|error| error.to_string())?;
         }
+        // What is written to another name of a file would change one that goes.
+        in_buffers.sort_by_key(|(_, change)| change.before.is_some());
         let of_buffers: Vec<&FileChange> = in_buffers.iter().map(|(_, change)| *change).collect();
         let planned = outcome.left.len();
         let corrections = self.take_in_buffers(in_buffers, what, &mut outcome).await;
