@@ -71,7 +71,7 @@ impl Rules {
             root.ancestors().skip(1).take_while(|folder| folder.starts_with(top)).collect();
         folders.reverse();
         for folder in folders {
-            rules = rules.with_patterns(&folder.join(".gitignore"), folder, files);
+            rules = rules.with_patterns_in(folder, files);
         }
         rules
     }
@@ -89,7 +89,7 @@ impl Rules {
             rules = rules.in_repository(folder, files);
         }
         if has_patterns {
-            rules = rules.with_patterns(&folder.join(".gitignore"), folder, files);
+            rules = rules.with_patterns_in(folder, files);
         }
         rules
     }
@@ -146,6 +146,12 @@ impl Rules {
             rules = rules.with_patterns(&global, top, files);
         }
         rules.with_patterns(&common.join("info/exclude"), top, files)
+    }
+
+    /// As git does, this follows no link in a working tree (`gitignore(5)`).
+    fn with_patterns_in(self, folder: &Path, files: &RuleFiles) -> Self {
+        let file = folder.join(".gitignore");
+        if file.is_symlink() { self } else { self.with_patterns(&file, folder, files) }
     }
 
     fn with_patterns(mut self, file: &Path, folder: &Path, files: &RuleFiles) -> Self {
@@ -223,6 +229,23 @@ mod tests {
     use super::*;
     use nix::sys::stat::Mode;
     use nix::unistd::mkfifo;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_has_no_patterns() {
+        let folder = std::env::temp_dir().join(format!("rat-ignored-link-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("patterns"), "a\n").unwrap();
+        let verdict = || {
+            let rules = Rules::default().enter(&folder, false, true, &RuleFiles::default());
+            rules.verdict(&folder.join("a"), false)
+        };
+        symlink("patterns", folder.join(".gitignore")).unwrap();
+        assert_eq!(verdict(), Verdict::Covered);
+        fs::rename(folder.join("patterns"), folder.join(".gitignore")).unwrap();
+        assert_eq!(verdict(), Verdict::Ignored);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn no_fifo_is_read_in_the_place_of_a_file_of_git() {
