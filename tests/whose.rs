@@ -1,6 +1,8 @@
 //! Whose a change is: what happened before a turn, what a formatter makes of an agent's lines, in real Neovim.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, SystemTime};
 
 use crate::support::{Chat, Nvim};
 use crate::undo::{answer, poll_kept};
@@ -86,6 +88,68 @@ fn what_a_shell_did_before_a_turn_stays_where_the_turn_goes_on() {
             assert_eq!(disk(&chat, "a.txt"), wanted, "open: {is_open}, undone: {undoes}");
         }
     }
+}
+
+/// Holds (Review): What a command has changed in an open file is undone although that is noticed after its call has ended, and the call is named; what happens between two calls may be the user's.
+#[test]
+fn a_change_is_that_of_the_call_that_ran() {
+    let chat = Chat::builder().file("a.txt", "1\n").file("b.txt", "1\n").file("c.txt", "1\n");
+    let mut chat = chat.start();
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        chat.nvim.command(&format!("wincmd t | edit {name}"));
+    }
+    chat.prompt("change it");
+    chat.nvim.poll_state("running");
+    let call = |chat: &mut Chat, id: &str, title: &str| {
+        chat.tool_call(json!({"toolCallId": id, "title": title, "kind": "execute",
+            "status": "in_progress"}));
+        chat.nvim.poll_screen(title);
+    };
+    let ends = |chat: &mut Chat, id: &str| {
+        chat.tool_call_update(json!({"toolCallId": id, "status": "completed"}));
+    };
+    call(&mut chat, "c1", "first command");
+    write(&chat, "a.txt", "2\n");
+    ends(&mut chat, "c1");
+    call(&mut chat, "c2", "second command");
+    write(&chat, "b.txt", "2\n");
+    ends(&mut chat, "c2");
+    chat.nvim.poll_screen("✓ run second command");
+    chat.nvim.poll("the changes", |nvim| {
+        let first = |name: &str| nvim.cwd().join(name).to_str().unwrap().to_owned();
+        let (a, b) = (first("a.txt"), first("b.txt"));
+        nvim.buffer_lines(&a) == ["2"] && nvim.buffer_lines(&b) == ["2"]
+    });
+    // The clock of the file system may lag.
+    let ended = SystemTime::now();
+    chat.nvim.poll("a time after the call", |nvim| {
+        let path = nvim.cwd().join("c.txt");
+        fs::write(&path, "mine\n").unwrap();
+        let of = path.metadata().unwrap();
+        let changed =
+            Duration::new(of.ctime().try_into().unwrap(), of.ctime_nsec().try_into().unwrap());
+        SystemTime::UNIX_EPOCH + changed > ended
+    });
+    chat.nvim.poll("the user's change", |nvim| {
+        let name = nvim.cwd().join("c.txt").to_str().unwrap().to_owned();
+        nvim.buffer_lines(&name) == ["mine"]
+    });
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    poll_kept(&mut chat);
+    chat.nvim.command("RatReview");
+    chat.nvim.poll_screen("Review · 3 files");
+    let page = chat.nvim.buffer_lines("rat://review").join("\n");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    let order =
+        ["a.txt", "first command", "b.txt", "second command", "while no tool call ran", "c.txt"];
+    assert!(order.map(place).is_sorted(), "{page}");
+    chat.nvim.command("quit");
+    answer(&mut chat, "RatUndo", "Undo \"change it\"?", "Undid the turn in 2 files");
+    assert_eq!(
+        [disk(&chat, "a.txt"), disk(&chat, "b.txt"), disk(&chat, "c.txt")],
+        ["1\n", "1\n", "mine\n"]
+    );
 }
 
 /// Changes more than white space: quotes, a comma after the last argument, one argument a line, a blank line before `def`.

@@ -274,6 +274,7 @@ impl Turns {
                 Ok(changes) => {
                     for change in changes {
                         let path = change.path.under(&root);
+                        let by = &self.documents.whose(&path, by).await;
                         reported
                             .extend(self.observe((&root, &path), &change, by, *is_coarse).await);
                         let tool_call = by.tool_call.as_ref().map(|call| call.as_ref().to_owned());

@@ -19,7 +19,7 @@ use crate::core::messages::effect::CollectPromptContext;
 use crate::core::messages::event::Event;
 use crate::core::messages::file_scope::FileScope;
 use crate::core::messages::files::{
-    BufferEvent, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
+    BufferEvent, CallState, Consent, FileChange, FileOutcome, PromptContext, ReportedChange,
 };
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::policy::Unsaved;
@@ -284,6 +284,10 @@ impl Files {
                 tracing::warn!(folder = %folder.display(), %error, "not watched");
             }
         });
+    }
+
+    pub(super) fn call_is(&self, by: &Author, state: CallState) {
+        self.documents.call_is(by, state);
     }
 
     /// Updates the buffers of `paths`, or all loaded ones if `paths` is empty, from disk. Buffers are updated one at a time, so

@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use super::disks::Call;
 use super::facts::DiskFacts;
@@ -206,6 +207,16 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 pub(super) fn facts(path: &Path) -> Option<DiskFacts> {
     let metadata = fs::metadata(path).ok().filter(Metadata::is_file)?;
     Some(DiskFacts::from(&metadata))
+}
+
+/// When a file, or what it is a link to, last changed in any way; if there is none, when something last changed in its folder.
+pub(super) fn changed_at(path: &Path) -> Option<SystemTime> {
+    let of = match fs::metadata(path) {
+        Err(error) if is_of_nothing(&error) => fs::metadata(path.parent()?).ok()?,
+        of => of.ok()?,
+    };
+    let (seconds, nanoseconds) = (of.ctime().try_into().ok()?, of.ctime_nsec().try_into().ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds))
 }
 
 /// Whether nothing exists at this path, not even a dangling symbolic link.

@@ -20,6 +20,7 @@ use super::facts::{DiskFacts, Stamp};
 use super::found_by_turn::{FoundByTurns, Unseen};
 use super::revisions::Revisions;
 use super::uncertain_start::UncertainStart;
+use super::whose::CallTimes;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
 use crate::session::author::SessionKey;
 
@@ -75,6 +76,7 @@ pub(super) struct Document {
     /// What turns have found on disk when they began, and nobody has followed.
     pub(super) found_by_turns: FoundByTurns,
     pub(super) unseen: Arc<Unseen>,
+    pub(super) call_times: Arc<CallTimes>,
     /// What agents have changed since the file was last loaded: the texts before and after.
     pub(super) unopened_change: Option<(Snapshot, Snapshot)>,
     /// Is alive as long as somebody may take a decision on the file back.
@@ -135,7 +137,7 @@ impl Document {
         editor: Arc<dyn Editor>,
         disks: Arc<Disks>,
         revisions: Arc<Revisions>,
-        unseen: Arc<Unseen>,
+        (unseen, call_times): (Arc<Unseen>, Arc<CallTimes>),
     ) -> Self {
         Self {
             path,
@@ -159,6 +161,7 @@ impl Document {
             coarse_turn: None,
             found_by_turns: FoundByTurns::new(),
             unseen,
+            call_times,
             unopened_change: None,
             keeper: Weak::new(),
             cached: None,

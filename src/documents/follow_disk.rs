@@ -21,12 +21,18 @@ use crate::edit::{
 use crate::session::author::{Author, SessionKey};
 
 impl Document {
-    /// Brings a change on disk into the buffer. Returns it together with one that was not reported before; `None` if
-    /// there is nothing to report.
-    pub(super) async fn disk_changed(
+    /// Brings a change on disk that was noticed into the buffer, as that of whoever has made it. Returns it together with one that
+    /// was not reported before; `None` if there is nothing to report.
+    pub(super) async fn disk_noticed(
         &mut self,
         by: &Author,
     ) -> Result<Option<AgentChange>, DocumentError> {
+        let by = if self.is_as_followed(by).await? { by.clone() } else { self.whose(by).await? };
+        self.disk_changed(&by).await
+    }
+
+    /// The same of a change that is known to be `by` whom it is said to be.
+    async fn disk_changed(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let followed = self.follow_disk(by).await?;
         let Some(unreported) = self.unreported.take() else { return Ok(followed) };
         Ok(Some(match followed {
@@ -43,16 +49,20 @@ impl Document {
         Origin { by: by.clone(), via: Via::Disk, is_certain }
     }
 
+    /// Whether the file is as it was last followed.
+    async fn is_as_followed(&self, by: &Author) -> Result<bool, DocumentError> {
+        let facts = self.facts().await?;
+        // The turn may have found something else there, and put this back.
+        let is_followed = facts.is_some() && facts == self.followed_facts();
+        let is_known = is_followed && self.found_by(by).is_none();
+        // Agents also name folders.
+        Ok(is_known || facts.is_none() && !self.is_missing().await?)
+    }
+
     async fn follow_disk(&mut self, by: &Author) -> Result<Option<AgentChange>, DocumentError> {
         let session = &by.session;
-        let facts = self.facts().await?;
-        let is_followed = facts.is_some() && facts == self.followed_facts();
-        // The turn may have found something else there, and put this back.
-        if is_followed && self.found_by(by).is_none() {
+        if self.is_as_followed(by).await? {
             return Ok(None);
-        }
-        if facts.is_none() && !self.is_missing().await? {
-            return Ok(None); // Agents also name folders.
         }
         self.complete_partial_read().await?;
         for _ in 0..MAX_TRIES {
@@ -236,7 +246,8 @@ impl Document {
         if known.is_none() {
             self.find_own_creation(request).await?;
         }
-        self.follow_unloaded(&request.by).await
+        let by = self.whose(&request.by).await?;
+        self.follow_unloaded(&by).await
     }
 
     /// Notes whether a file that was missing has the text that the session is sending: then it has written that itself.

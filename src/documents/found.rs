@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tokio::time::{Instant, timeout_at};
 
@@ -123,6 +124,7 @@ impl Documents {
     ) {
         let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
         self.unseen.begin(session, turn, paths.clone());
+        self.call_times.begin(session, turn, SystemTime::now());
         let mut looking = tokio::task::JoinSet::new();
         let saw = |path: Option<PathBuf>| {
             if let Some(path) = path {

@@ -41,6 +41,7 @@ mod transcode;
 mod uncertain_start;
 pub mod watch;
 mod way_back;
+mod whose;
 mod write;
 mod write_plan;
 

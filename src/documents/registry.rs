@@ -20,6 +20,7 @@ use super::review::Decided;
 use super::revisions::Revisions;
 use super::scans::{DiskScan, DiskScans};
 use super::session_documents::SessionDocuments;
+use super::whose::CallTimes;
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::review::{ChangeScope, ChangedFile, PendingFile};
 use crate::edit::{PendingHunk, Record};
@@ -36,6 +37,7 @@ pub struct Documents {
     disks: Arc<Disks>,
     revisions: Arc<Revisions>,
     pub(super) unseen: Arc<Unseen>,
+    pub(super) call_times: Arc<CallTimes>,
     by_path: Mutex<HashMap<PathBuf, Arc<Queue<Document>>>>,
     /// A lock for each session, held while the end of its turn is processed.
     pub(super) turn_ends: Mutex<HashMap<SessionKey, Arc<Queue<()>>>>,
@@ -56,6 +58,7 @@ impl Documents {
             disks: Arc::new(disks),
             revisions: Arc::default(),
             unseen: Arc::default(),
+            call_times: Arc::default(),
             by_path: Mutex::default(),
             turn_ends: Mutex::default(),
             by_session: Mutex::default(),
@@ -103,7 +106,7 @@ impl Documents {
         by: &Author,
     ) -> Result<Option<AgentChange>, DocumentError> {
         let (document, by) = (self.document_for(path, &by.session), by.clone());
-        run_to_completion(async move { document.lock().await.disk_changed(&by).await }).await
+        run_to_completion(async move { document.lock().await.disk_noticed(&by).await }).await
     }
 
     /// Returns all changes of a file since an agent first changed it, and who made them. `None` if no agent has.
@@ -238,8 +241,9 @@ impl Documents {
         let mut documents = self.by_path.lock();
         let document = documents.entry(path.to_owned()).or_insert_with(|| {
             let (editor, disks) = (Arc::clone(&self.editor), Arc::clone(&self.disks));
-            let (revisions, unseen) = (Arc::clone(&self.revisions), Arc::clone(&self.unseen));
-            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks, revisions, unseen)))
+            let revisions = Arc::clone(&self.revisions);
+            let of_turns = (Arc::clone(&self.unseen), Arc::clone(&self.call_times));
+            Arc::new(Queue::new(Document::new(path.to_owned(), editor, disks, revisions, of_turns)))
         });
         Arc::clone(document)
     }
@@ -279,6 +283,7 @@ impl Documents {
     /// Forgets what a session knows, after it has ended, and drops the documents that are not needed any more.
     pub async fn forget(&self, session: &SessionKey) {
         self.unseen.forget(session);
+        self.call_times.forget(session);
         let documents = self.documents_of(session);
         self.by_session.lock().remove(session);
         self.turn_ends.lock().remove(session);

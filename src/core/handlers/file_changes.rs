@@ -5,7 +5,7 @@ use crate::core::chat::{Chat, Phase, Placing};
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::Effect;
 use crate::core::messages::file_scope::FileScope;
-use crate::core::messages::files::{BufferEvent, FileChange};
+use crate::core::messages::files::{BufferEvent, CallState, FileChange};
 use crate::core::messages::notice::Notice;
 use crate::core::state::State;
 use crate::session::author::Author;
@@ -31,6 +31,14 @@ impl State {
         let by = Author { session, turn: chat.turns, tool_call };
         let scope = chat.file_scope();
         self.effects.push(Effect::FollowDisk { chat: id, by, paths, unopened, scope });
+    }
+
+    /// Notes that a tool call of the running turn runs from now on, or no more.
+    pub(in crate::core) fn call_is(&mut self, id: ChatId, call: &ToolCallId, state: CallState) {
+        let Some(chat) = self.chats.get(&id).filter(|chat| chat.turn().is_some()) else { return };
+        let Some(session) = chat.key() else { return };
+        let by = Author { session, turn: chat.turns, tool_call: Some(call.clone()) };
+        self.effects.push(Effect::CallIs(by, state));
     }
 
     /// Records that the agent has read these files from disk. Ignored for an agent that reads through us, because its

@@ -4,6 +4,7 @@ use crate::core::chat::Chat;
 use crate::core::chat::{PendingPermission, Phase};
 use crate::core::messages::editor::{EditorMessage, Level};
 use crate::core::messages::effect::Answer;
+use crate::core::messages::files::CallState;
 use crate::core::messages::ids::RequestToken;
 use crate::core::messages::notice::Notice;
 use crate::core::messages::page::View;
@@ -72,6 +73,7 @@ impl State {
             stage: chat.first_stage(),
             real_files: Vec::new(),
         });
+        self.call_is(id, &tool_call, CallState::Waits);
         self.preload(id, &tool_call, &named);
         self.tell_permission_asked(id, number, title.unwrap_or_default());
         self.judge_waiting(id);
@@ -220,6 +222,7 @@ impl State {
             Outcome::Cancelled => None,
         };
         self.tell_permission_decided(id, waiting, option);
+        self.call_is(id, &waiting.tool_call, CallState::Runs);
         self.respond(waiting.token, Answer::Permission(outcome));
     }
 

@@ -7,6 +7,7 @@ use crate::core::messages::agent::CallError;
 use crate::core::messages::editor::{EditorMessage, Level, UserAutocmd};
 use crate::core::messages::effect::{AgentCommand, Effect};
 use crate::core::messages::event::Timer;
+use crate::core::messages::files::CallState;
 use crate::core::messages::ids::CallId;
 use crate::core::messages::page::View;
 use crate::core::questions::Question;
@@ -385,12 +386,19 @@ impl State {
         chat.redraw.tool_calls.insert(call.clone());
         chat.redraw.status = true;
         let is_in_turn = chat.turn().is_some();
+        let waits = chat.call_awaiting_permission(call).is_some();
         self.judge_waiting(id);
         self.tool_row_changed(id, call);
         // Replayed tool calls happened long ago.
         if replayed || !is_in_turn {
             return;
         }
+        let state = match (ended, waits) {
+            (true, _) => CallState::Ended,
+            (false, true) => CallState::Waits,
+            (false, false) => CallState::Runs,
+        };
+        self.call_is(id, call, state);
         if ended && kind == ToolKind::Read {
             self.agent_read_disk(id, paths);
         } else if ended {

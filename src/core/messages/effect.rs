@@ -5,7 +5,7 @@ use crate::core::messages::checkpoint::CheckpointCommand;
 use crate::core::messages::content::{ContentBytes, ExportTarget};
 use crate::core::messages::event::Timer;
 use crate::core::messages::file_scope::FileScope;
-use crate::core::messages::files::{BufferEvent, Consent, ReportedChange};
+use crate::core::messages::files::{BufferEvent, CallState, Consent, ReportedChange};
 use crate::core::messages::ids::{AgentId, CallId, RequestToken};
 use crate::core::messages::judgement::Case;
 use crate::core::messages::policy::{Unsaved, WriteDirty};
@@ -96,6 +96,8 @@ pub enum Effect {
         /// The files the agent may use.
         scope: FileScope,
     },
+    /// A tool call of a turn runs from now on, or no more.
+    CallIs(Author, CallState),
     /// Load these files, because an agent is about to change them.
     Preload {
         /// The chat of the agent.

@@ -166,3 +166,14 @@ pub enum FileOutcome {
         reason: String,
     },
 }
+
+/// Whether a tool call runs, for who has changed a file at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallState {
+    /// It runs.
+    Runs,
+    /// It waits for the user.
+    Waits,
+    /// It has ended.
+    Ended,
+}

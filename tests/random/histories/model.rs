@@ -115,7 +115,9 @@ fn check_path(
     // What stays where a folder was keeps what was in it from coming back.
     let is_way_covered = path.ancestors().skip(1).all(|above| is_covered(left.get(above)));
     let is_other = matches!(after, Some(Node::Other(_)));
-    let is_after_covered = is_way_covered && (is_covered(after) || is_other);
+    let is_all_covered =
+        left.below(path).all(|node| is_covered(Some(node)) || matches!(node, Node::Other(_)));
+    let is_after_covered = is_way_covered && is_all_covered && (is_covered(after) || is_other);
     let reasons = ["you may have done it", "a folder with something else in it"];
     let is_reason = |why: &str| reasons.iter().any(|reason| why.contains(reason));
     let is_uncertain = !is_certain && why.is_some_and(is_reason);

@@ -103,6 +103,12 @@ impl Tree {
         })
     }
 
+    /// What is in a folder, however deep.
+    pub(crate) fn below(&self, folder: &Path) -> impl Iterator<Item = &Node> {
+        let nodes = self.nodes.iter();
+        nodes.filter(move |(path, _)| path.starts_with(folder)).map(|(_, node)| node)
+    }
+
     pub(crate) fn has_patterns(&self) -> bool {
         let file = self.get(Path::new(".gitignore"));
         matches!(file, Some(Node::File(bytes, _)) if !bytes.is_empty())
