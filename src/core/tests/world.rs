@@ -87,7 +87,8 @@ impl World {
                 }
                 Effect::Judge(case) => self.cases.push(*case),
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
-                Effect::Buffer { .. }
+                Effect::CallIs(..)
+                | Effect::Buffer { .. }
                 | Effect::Export { .. }
                 | Effect::ExportChat { .. }
                 | Effect::FindDenied(..)
