@@ -168,6 +168,20 @@ fn undo_keeps_what_the_user_has_done_since() {
     assert!(chat.nvim.messages().contains(left), "{}", chat.nvim.messages());
 }
 
+/// Holds (Review): What the user wrote into a closed file while a turn was undone is not part of it once it is redone.
+#[test]
+fn a_redo_takes_nothing_for_the_turns() {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n").start();
+    turn_with_command(&mut chat, |root| fs::write(root.join("a.txt"), "1\n2\n3\nFOUR\n").unwrap());
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    fs::write(chat.path("a.txt"), "mine\n2\n3\n4\n").unwrap();
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"?", "Redid the turn");
+    assert_eq!(fs::read_to_string(chat.path("a.txt")).unwrap(), "mine\n2\n3\nFOUR\n");
+    chat.nvim.command("RatReject all");
+    chat.nvim.poll("rejected", |nvim| nvim.messages().contains("Rejected 1 hunk"));
+    assert_eq!(fs::read_to_string(chat.path("a.txt")).unwrap(), "mine\n2\n3\n4\n");
+}
+
 /// A turn in which an agent changes a file that is open, and the user adds a line and saves it.
 fn turn_with_a_saved_line() -> Chat {
     let mut chat = in_project();

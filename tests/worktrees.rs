@@ -273,6 +273,21 @@ fn a_merge_that_files_have_changed_is_a_new_question() {
     assert_eq!(read(&chat, "src/2.txt"), "one\nLATER\nthree\n");
 }
 
+/// Holds (Several chats): What the user had changed in a closed file is not part of what is merged into it: rejecting that leaves it.
+#[test]
+fn what_the_user_has_changed_is_not_rejected_with_a_merge() {
+    let mut chat = start();
+    change(&mut chat, |root| write(root, "src/1.txt", "one\ntwo 1\nTHREE\n"));
+    let project = chat.nvim.cwd().to_owned();
+    write(&project, "src/1.txt", "mine\ntwo 1\nthree\n");
+    merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
+    assert_eq!(read(&chat, "src/1.txt"), "mine\ntwo 1\nTHREE\n");
+    chat.nvim.command("RatReject all");
+    chat.nvim.poll("rejected", |nvim| {
+        fs::read_to_string(nvim.cwd().join("src/1.txt")).unwrap() == "mine\ntwo 1\nthree\n"
+    });
+}
+
 /// Holds (Several chats): A file keeps its permissions when a worktree is merged, unless the agent has made it a program.
 #[test]
 fn permissions_stay() {

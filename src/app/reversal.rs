@@ -146,13 +146,16 @@ impl Reversals {
         let about = TurnAbout { failed, corrections, ..about };
         let paths: HashSet<TreePath> = what.changes.iter().map(|it| it.path.clone()).collect();
         let is_of_turn = Box::new(move |change: &mut FileChange| paths.contains(&change.path));
+        let found: HashMap<TreePath, Option<State>> =
+            files.iter().map(|it| (it.path.clone(), it.expected.clone())).collect();
         match self.checkpoints.undo(start, files, about, is_of_turn).await {
             Ok(undone) => {
                 outcome.not_kept = undone.not_logged;
                 let left = undone.restored.left.into_iter();
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
                 for below in undone.restored.done {
-                    self.follow(what, &below, rejecting.contains(&below)).await;
+                    let before = found.get(&below).and_then(Option::as_ref);
+                    self.follow(what, (&below, before), rejecting.contains(&below)).await;
                     let path = below.under(root);
                     if !outcome.changed.contains(&path) {
                         outcome.changed.push(path);
@@ -173,8 +176,13 @@ impl Reversals {
     }
 
     /// Tells the document of a file what it was before a change is brought in.
-    async fn tell_before(&self, what: &Reversal, change: &FileChange, by: &Author) {
-        let before = match &change.after {
+    async fn tell_before(
+        &self,
+        what: &Reversal,
+        (path, before): (&TreePath, Option<&State>),
+        by: &Author,
+    ) {
+        let before = match before {
             None => None,
             Some(state) if state.kind == Kind::File => {
                 match content(&self.checkpoints, &what.turn.root, state).await {
@@ -184,21 +192,26 @@ impl Reversals {
             }
             Some(_) => return,
         };
-        let path = change.path.under(&what.turn.root);
+        let path = path.under(&what.turn.root);
         if let Err(error) = self.documents.set_before(&path, before, by, false).await {
             tracing::debug!(path = %path.display(), %error, "what a file was is not known");
         }
     }
 
-    /// Has the document and the rows of a review follow a file that was changed on disk.
-    async fn follow(&self, what: &Reversal, below: &TreePath, is_rejection: bool) {
+    /// Has the document and the rows of a review follow a file that was changed on disk, and was `before` until then.
+    async fn follow(
+        &self,
+        what: &Reversal,
+        (below, before): (&TreePath, Option<&State>),
+        is_rejection: bool,
+    ) {
         let path = below.under(&what.turn.root);
         let author = self.authors.lock().get(&what.turn).cloned();
         let by = what.by(below);
         let undone = author.as_ref().filter(|_| is_rejection);
         let change = what.changes.iter().find(|change| change.path == *below);
-        if let (Some(by), Some(change)) = (by, change) {
-            self.tell_before(what, change, by).await;
+        if let Some(by) = by {
+            self.tell_before(what, (below, before), by).await;
         }
         let followed = self.documents.was_restored(&path, by, undone).await;
         if let Some(change) = change {
