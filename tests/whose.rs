@@ -152,6 +152,46 @@ fn a_change_is_that_of_the_call_that_ran() {
     );
 }
 
+/// Holds (Review): What the user's own `git checkout` does in a turn, while no tool call runs, is not called the agent's, in conflict or not.
+#[test]
+fn a_checkout_by_hand_is_not_the_agents() {
+    let files = [("a.txt", "1\n2\n3\n"), ("gone.txt", "1\n")];
+    let mut builder = Chat::builder();
+    for (name, text) in files {
+        builder = builder.file(name, text);
+    }
+    let mut chat = builder.in_turn();
+    for (name, _) in files {
+        chat.nvim.command(&format!("wincmd t | edit {name}"));
+    }
+    chat.nvim.command("buffer a.txt | call setline(2, 'mine')");
+    write(&chat, "a.txt", "1\ntwo\n3\n");
+    let told = "The lines you changed in a.txt have also changed on disk. Yours are kept; :RatConflicts shows both.";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    fs::remove_file(chat.path("gone.txt")).unwrap();
+    let told = "Deleted on disk: gone.txt. The text is still in the buffer; :write restores it.";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    chat.nvim.poll_screen("on disk: two");
+    assert!(!chat.nvim.messages().contains("Fake agent changed"), "{}", chat.nvim.messages());
+    assert!(!chat.nvim.messages().contains("Fake agent deleted"), "{}", chat.nvim.messages());
+}
+
+/// Holds (Review): Whoever rejects lines in a buffer with unsaved lines of their own is told that the file keeps them until it is written.
+#[test]
+fn a_rejection_that_is_not_saved_says_so() {
+    let mut chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n").start();
+    chat.nvim.command("wincmd t | edit a.txt");
+    turn(&mut chat, |chat| write(chat, "a.txt", "1\n2\n3\nfour\n"));
+    let path = chat.path("a.txt").to_str().unwrap().to_owned();
+    chat.nvim.poll("the change", |nvim| nvim.buffer_lines(&path)[3] == "four");
+    chat.nvim.command("call setline(1, 'mine')");
+    let told = "Rejected 1 hunk in a.txt; a.txt is not saved, so the rejected lines stay on disk until you write";
+    reject_all(&mut chat, told);
+    assert_eq!(disk(&chat, "a.txt"), "1\n2\n3\nfour\n");
+    chat.nvim.command("silent write");
+    assert_eq!(disk(&chat, "a.txt"), "mine\n2\n3\n4\n");
+}
+
 /// Changes more than white space: quotes, a comma after the last argument, one argument a line, a blank line before `def`.
 const FORMATTER: &str = r#"
 vim.api.nvim_create_autocmd("BufWritePre", {

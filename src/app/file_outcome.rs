@@ -52,6 +52,7 @@ fn file_change(change: &AgentChange) -> FileChange {
             Via::Protocol => "protocol",
             Via::Disk => "disk",
         },
+        is_certain: change.is_certain,
     }
 }
 

@@ -261,9 +261,9 @@ impl Reviews {
 }
 
 fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
-    let Decided { hunks, lines, conflicts, sessions, .. } = decided;
-    let conflicts = conflicts.len();
-    ReviewedFile { path, from: None, hunks, lines, is_whole: false, conflicts, sessions }
+    let Decided { hunks, lines, conflicts, sessions, is_unsaved, .. } = decided;
+    let (conflicts, from, is_whole) = (conflicts.len(), None, false);
+    ReviewedFile { path, from, hunks, lines, is_whole, conflicts, sessions, is_unsaved }
 }
 
 /// Returns what is pending in files, in their order.

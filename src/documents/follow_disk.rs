@@ -424,6 +424,7 @@ impl Document {
             disk_change: None,
             unresolved: Vec::new(),
             deleted: false,
+            is_certain: self.on_disk(by).is_certain,
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Decided {
     pub conflicts: Vec<Range<usize>>,
     /// The sessions whose changes it was about.
     pub sessions: Vec<SessionKey>,
+    /// Whether the buffer is not saved, so that the file still has what was rejected.
+    pub is_unsaved: bool,
     /// What it takes to take the decision back, if it had any effect.
     pub way_back: Option<WayBack>,
 }
@@ -179,6 +181,7 @@ impl Document {
             let (place, is_part) = (record.place(), is_part(scope));
             let scope = scope.clone();
             let planned = run_blocking(move || {
+                let scope = narrowed(&record, scope);
                 let (planned, choice) = choose(record, &scope);
                 (planned.plan_rejection(&choice), sessions(planned.authors(&choice)))
             });
@@ -186,7 +189,7 @@ impl Document {
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
             let lines = (is_part && hunks > 0).then(|| rejection.lines());
             let conflicts = rejection.conflicts.clone();
-            let rejected = Decided { hunks, lines, conflicts, sessions, way_back: None };
+            let rejected = Decided { hunks, lines, conflicts, sessions, ..Decided::default() };
             if rejection.changes_nothing() {
                 if !rejection.is_empty() {
                     let now = self.version().await?;
@@ -202,7 +205,8 @@ impl Document {
             };
             if is_done {
                 let way_back = self.way_back_from_rejection(place, deleted);
-                return Ok(Decided { way_back, ..rejected });
+                let is_unsaved = self.find().await?.is_some_and(|found| found.buffer.modified);
+                return Ok(Decided { way_back, is_unsaved, ..rejected });
             }
         }
         Err(DocumentError::Busy(self.path.clone()))
@@ -426,6 +430,29 @@ pub(super) fn choose(
     let record = record.as_if_pending(|origin| scope.includes(&origin.author()));
     let choice = choose_pending(&record, scope);
     (Arc::new(record), choice)
+}
+
+/// Narrows a decision on one hunk to the change in place that is the newest there: what was pending before it was not shown as part
+/// of that.
+fn narrowed(record: &Record<Origin>, scope: ChangeScope) -> ChangeScope {
+    let is_one = match &scope.hunks {
+        SelectedHunks::At(lines) => lines.len() <= 1,
+        SelectedHunks::These(hunks) => hunks.len() == 1,
+        SelectedHunks::All | SelectedHunks::Rows(..) => false,
+    };
+    if !is_one || scope.in_place.is_empty() {
+        return scope;
+    }
+    let newest = match &scope.hunks {
+        SelectedHunks::At(lines) => record.newest_at(lines),
+        SelectedHunks::These(hunks) => record.newest_of(hunks),
+        SelectedHunks::All | SelectedHunks::Rows(..) => None,
+    };
+    let newest = newest.map(|origin| origin.by.session.clone());
+    match newest.filter(|session| scope.in_place.contains(session)) {
+        Some(session) => ChangeScope { session: Some(session), ..scope },
+        None => scope,
+    }
 }
 
 fn choose_pending(record: &Record<Origin>, scope: &ChangeScope) -> Choice {

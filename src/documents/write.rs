@@ -416,6 +416,7 @@ impl Document {
             disk_change: None,
             unresolved: Vec::new(),
             deleted: false,
+            is_certain: true,
         }
     }
 }

@@ -116,6 +116,26 @@ impl<O> Record<O> {
         self.choose_where(|_, ids| ids.iter().any(|id| hunks.contains(&id.0)), is_chosen)
     }
 
+    /// Returns who made the newest of the changes that are seen in the hunks that touch lines of the text (0-based).
+    pub fn newest_at(&self, lines: &Range<usize>) -> Option<&O> {
+        self.newest_where(|text, _| touches(text, lines))
+    }
+
+    /// The same of these hunks.
+    pub fn newest_of(&self, hunks: &HashSet<HunkId>) -> Option<&O> {
+        self.newest_where(|_, ids| ids.iter().any(|id| hunks.contains(&HunkId(id.0))))
+    }
+
+    fn newest_where(&self, is_meant: impl Fn(&Range<usize>, &[LineId]) -> bool) -> Option<&O> {
+        let mut newest = None;
+        self.each_run(|_, text, ids| {
+            if is_meant(&text, ids) {
+                newest = newest.max(ids.iter().filter_map(|id| self.last_change(*id)).max());
+            }
+        });
+        newest.and_then(|step| self.origin(step))
+    }
+
     fn choose_all(&self, is_chosen: impl Fn(&O) -> bool) -> Choice {
         let ids = self.weave.iter().map(|(id, _)| id);
         let changes = ids.flat_map(|id| self.pending_changes(id, &is_chosen)).collect();
@@ -128,11 +148,12 @@ impl<O> Record<O> {
         is_chosen: impl Fn(&O) -> bool,
     ) -> Choice {
         let (mut changes, mut is_all) = (FxHashSet::default(), true);
-        self.each_run(|_, text, ids| {
+        self.each_run_and_hidden(|_, text, ids, hidden| {
             let is_meant = is_meant(&text, ids);
             is_all &= is_meant;
             if is_meant {
-                changes.extend(ids.iter().flat_map(|id| self.pending_changes(*id, &is_chosen)));
+                let ids = ids.iter().chain(hidden);
+                changes.extend(ids.flat_map(|id| self.pending_changes(*id, &is_chosen)));
             }
         });
         // Whoever decides on every hunk of a file decides on the whole file.

@@ -30,22 +30,23 @@ impl<O> Record<O> {
     /// Returns what is pending, in the order of the text.
     pub fn pending(&self) -> Vec<PendingHunk> {
         let hunks = self.runs().into_iter().map(|run| {
-            let step = |id: &LineId| {
-                let line = self.weave.line(*id);
-                let revived = self.weave.revivals(*id).iter().rev().filter_map(|it| it.back);
-                let came = std::iter::once(line.born).chain(revived);
-                if line.is_alive() {
-                    came.into_iter().find(|it| self.is_pending(*id, *it))
-                } else {
-                    line.dead
-                }
-            };
-            let mut steps: Vec<StepId> = run.lines.iter().filter_map(step).collect();
+            let steps = run.lines.iter().filter_map(|id| self.last_change(*id));
+            let mut steps: Vec<StepId> = steps.collect();
             steps.sort_unstable();
             steps.dedup();
             PendingHunk { id: hunk_id(&run.lines), base: run.base, text: run.text, steps }
         });
         hunks.collect()
+    }
+
+    /// The step for which a line is only in the text, or only in the base.
+    pub(super) fn last_change(&self, id: LineId) -> Option<StepId> {
+        let line = self.weave.line(id);
+        if !line.is_alive() {
+            return line.dead;
+        }
+        let revived = self.weave.revivals(id).iter().rev().filter_map(|it| it.back);
+        std::iter::once(line.born).chain(revived).find(|it| self.is_pending(id, *it))
     }
 
     /// Returns where base and text differ, in their order.
@@ -58,8 +59,17 @@ impl<O> Record<O> {
     /// Passes each place where base and text differ, in their order: its lines in the base and in the text, and those that
     /// are only in one of both.
     pub(super) fn each_run(&self, mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId])) {
+        self.each_run_and_hidden(|base, text, lines, _| each(base, text, lines));
+    }
+
+    /// The same, and the lines there that are in neither: one agent has brought them, and another has taken them away.
+    pub(super) fn each_run_and_hidden(
+        &self,
+        mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId], &[LineId]),
+    ) {
         let (mut base, mut text) = (0, 0);
         let (mut base_start, mut text_start, mut lines) = (0, 0, Vec::new());
+        let mut hidden = Vec::new();
         for (id, line) in self.weave.iter() {
             let (in_base, in_text) = (self.is_in_base(id, line), line.is_alive());
             if in_base != in_text {
@@ -67,15 +77,20 @@ impl<O> Record<O> {
                     (base_start, text_start) = (base, text);
                 }
                 lines.push(id);
-            } else if in_text && !lines.is_empty() {
-                each(base_start..base, text_start..text, &lines);
-                lines.clear();
+            } else if in_text {
+                if !lines.is_empty() {
+                    each(base_start..base, text_start..text, &lines, &hidden);
+                    lines.clear();
+                }
+                hidden.clear();
+            } else {
+                hidden.push(id);
             }
             base += usize::from(in_base);
             text += usize::from(in_text);
         }
         if !lines.is_empty() {
-            each(base_start..base, text_start..text, &lines);
+            each(base_start..base, text_start..text, &lines, &hidden);
         }
     }
 }

@@ -26,7 +26,7 @@ const SIGNS: &str = "(function()
   end, marks), '|')
 end)()";
 
-const BOTH: &str = "4≠  agent: V|7≠  agent: VIII";
+const BOTH: &str = "4≠  on disk: V|7≠  on disk: VIII";
 
 /// Holds (Changes on disk): An unresolved hunk has a sign and virtual text, and is in the list of conflicts.
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn what_the_user_keeps_is_marked_and_listed() {
     .await;
     assert_eq!(
         nvim.eval("table.concat(list, ', ')").await,
-        "5 yours: user | the agent's: V, 8 yours: mine | the agent's: VIII"
+        "5 yours: user | on disk: V, 8 yours: mine | on disk: VIII"
     );
     nvim.command("cclose").await;
     // The user's next save asks nothing and saves the user's lines.
@@ -62,7 +62,7 @@ async fn what_the_user_keeps_is_marked_and_listed() {
 async fn marks_stay_on_their_text() {
     let nvim = contested("conflict-move").await;
     nvim.command("call append(0, ['x', 'y'])").await;
-    nvim.wait_for(SIGNS, "6≠  agent: V|9≠  agent: VIII").await;
+    nvim.wait_for(SIGNS, "6≠  on disk: V|9≠  on disk: VIII").await;
     nvim.command("undo").await;
     nvim.wait_for(SIGNS, BOTH).await;
 }
@@ -73,10 +73,10 @@ async fn each_of_two_that_adjoin_is_marked_until_the_file_changes_there_again() 
     let mark =
         |kept: &str| format!("require('rat.document.conflict').mark(vim.fn.bufnr(), {kept})");
     nvim.lua(&mark("{ { 4, 5, { 'E' } }, { 5, 6, { 'F' } }, { 6, 6, { 'new' } } }")).await;
-    let marks = "4≠  agent: E|5≠  agent: F|6≠  agent: new|7≠  agent: VIII";
+    let marks = "4≠  on disk: E|5≠  on disk: F|6≠  on disk: new|7≠  on disk: VIII";
     assert_eq!(nvim.eval(SIGNS).await, marks);
     nvim.lua(&mark("{ { 5, 6, { 'G' } } }")).await;
-    assert_eq!(nvim.eval(SIGNS).await, marks.replace("agent: F", "agent: G"));
+    assert_eq!(nvim.eval(SIGNS).await, marks.replace("on disk: F", "on disk: G"));
 }
 
 /// Holds (Changes on disk): Unresolved hunks are resolved in diff mode, and `u` takes that back.
@@ -91,17 +91,17 @@ async fn native_diff_mode_decides_and_a_decision_can_be_undone() {
     );
 
     nvim.type_until("do", "vim.fn.getline(5)", "V").await;
-    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  on disk: VIII").await;
     nvim.type_until("u", "vim.fn.getline(5)", "user").await;
     nvim.wait_for(SIGNS, BOTH).await;
     nvim.type_until("<C-r>", "vim.fn.getline(5)", "V").await;
-    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  on disk: VIII").await;
     // The user's.
     nvim.type_until("]c", "vim.fn.getline('.')", "mine").await;
     nvim.type_until("dp", "vim.fn.getbufline(vim.fn.winbufnr(1), 8)[1]", "mine").await;
     nvim.wait_for(SIGNS, "").await;
     nvim.command("1wincmd w | undo | 2wincmd w").await;
-    nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
+    nvim.wait_for(SIGNS, "7≠  on disk: VIII").await;
     nvim.command("1wincmd w | redo | 2wincmd w").await;
     nvim.wait_for(SIGNS, "").await;
     nvim.type_until(":quit<CR>", "vim.fn.tabpagenr('$') .. vim.fn.winnr('$')", "11").await;
@@ -125,7 +125,7 @@ async fn a_decision_on_a_line_that_is_still_typed_can_be_undone() {
         [("dp", (agents, "users"), "V"), ("do", ("vim.fn.getline(5)", "V"), "users")]
     {
         nvim.type_until(key, place, text).await;
-        nvim.wait_for(SIGNS, "7≠  agent: VIII").await;
+        nvim.wait_for(SIGNS, "7≠  on disk: VIII").await;
         nvim.type_until("u", place, before).await;
         nvim.wait_for(SIGNS, BOTH).await;
     }
@@ -144,7 +144,7 @@ async fn text_the_user_saved_and_the_agent_has_not_seen_is_not_overwritten() {
     assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 1));
     assert_eq!(nvim.text().await + "\n", TEN.replace("5\n", "user\n").replace("9\n", "nine\n"));
     assert_eq!(nvim.eval("vim.bo.modified").await, "true");
-    assert_eq!(nvim.eval(SIGNS).await, "4≠  agent: 5");
+    assert_eq!(nvim.eval(SIGNS).await, "4≠  on disk: 5");
     // An agent that has read it may change it.
     nvim.command("write").await;
     nvim.read(&path).await.unwrap();

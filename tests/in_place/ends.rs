@@ -1,7 +1,7 @@
 //! Changes in place that are not made: refused, cancelled, or ended by something else.
 
-use super::{ANSWER, CHANGED, Desk, FILE};
-use crate::support::text;
+use super::{ANSWER, CHANGED, Desk, FILE, builder};
+use crate::support::{Chat, text};
 use serde_json::json;
 
 /// Holds (In place): Lines that the user has changed meanwhile are not replaced; they are told once.
@@ -138,6 +138,34 @@ fn only_files_are_changed_in_place() {
     desk.poll_message("This buffer is not a file, so nothing can be changed in place");
     desk.nvim.command("edit a.rs | set nomodifiable | RatEdit write a poem");
     desk.poll_message("This buffer is not modifiable, so nothing can be changed in place");
+}
+
+/// Holds (In place): `:RatReject` on a change in place leaves what was pending there before; again, it rejects that.
+#[test]
+fn a_change_is_rejected_without_what_was_pending_there() {
+    let mut chat = builder().start();
+    chat.nvim.command("wincmd t | edit a.rs");
+    chat.prompt("go");
+    let path = chat.path("a.rs");
+    let pending = FILE.replace("fs::read()", "fs::read(path)");
+    chat.request("fs/write_text_file", json!({"path": path, "content": pending})).unwrap();
+    chat.end_turn("end_turn");
+    chat.nvim.poll_state("ready");
+    let chat_session = chat.session.clone();
+    let Chat { mut nvim, agent, .. } = chat;
+    nvim.command("4,6RatEdit make it async");
+    let mut desk = Desk { nvim, agent };
+    let asked = desk.expect_in("edit");
+    assert_ne!(asked.session, chat_session);
+    desk.answer(&asked, ANSWER);
+    desk.poll_line(4, CHANGED[0]);
+    desk.poll_quiet();
+    desk.nvim.command("5 | RatReject");
+    desk.poll_line(4, "    fn read() {");
+    assert_eq!(desk.disk(), pending);
+    desk.nvim.command("5 | RatReject");
+    desk.poll_line(5, "        fs::read()");
+    assert_eq!(desk.disk(), FILE);
 }
 
 /// Holds (In place): The session of a change that was accepted ends with the next change.

@@ -1,5 +1,5 @@
---- Shows the conflicts of a file in native diff mode on a tab page of their own: the agent's lines on the left, the file's
---- buffer on the right. `do` takes the agent's lines and `dp` those of the user; `u` undoes either.
+--- Shows the conflicts of a file in native diff mode on a tab page of their own: the lines on disk on the left, the file's
+--- buffer on the right. `do` takes those on disk and `dp` those of the user; `u` undoes either.
 
 local buffer_keys = require("rat.diff.buffer_keys")
 local chooser = require("rat.ask.chooser")
@@ -100,8 +100,8 @@ local function show(buf)
   api.nvim_win_set_cursor(page.right, { math.min(first + 1, api.nvim_buf_line_count(buf)), 0 })
   tab_page.set_winbars(
     page,
-    " %#RatBar#the agent's%*",
-    " %#RatKey#do%* agent's  %#RatKey#dp%* yours  %#RatKey#]c%* next  %#RatKey#:q%* done%<"
+    " %#RatBar#on disk%*",
+    " %#RatKey#do%* take it  %#RatKey#dp%* keep yours  %#RatKey#]c%* next  %#RatKey#:q%* done%<"
   )
 end
 
@@ -138,7 +138,7 @@ function M.list()
   if #entries == 0 then
     return notify.info(NONE)
   end
-  vim.fn.setqflist({}, " ", { title = "Conflicts with agents", items = entries })
+  vim.fn.setqflist({}, " ", { title = "Conflicts with files on disk", items = entries })
   vim.cmd("botright copen")
 end
 

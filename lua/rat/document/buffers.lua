@@ -62,7 +62,7 @@ local function facts(buf, since)
     finds_encoding = not bo.binary and vim.o.fileencodings ~= "",
     stamp = track.stamp(buf),
     changes = since and track.since(buf, since) or nil,
-    by_writes = since and track.by_writes(buf, since) or {},
+    by_writes = since and track.by_writes(buf, since) or nil,
   }
 end
 

@@ -134,7 +134,7 @@ local function update_sign(conflict)
     virt_text = {
       { "  ≠ ", "RatConflict" },
       { ":RatConflicts", "RatKey" },
-      { "  agent: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
+      { "  on disk: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
     },
     priority = 200,
   })
@@ -321,7 +321,7 @@ end
 function M.entries()
   return vim.tbl_map(function(conflict)
     local lines, first = M.lines(conflict.buf, conflict.region)
-    local text = "yours: %s | the agent's: %s"
+    local text = "yours: %s | on disk: %s"
     return {
       bufnr = conflict.buf,
       lnum = math.min(first + 1, api.nvim_buf_line_count(conflict.buf)),

@@ -216,10 +216,10 @@ function M.since(buf, tick)
 end
 
 --- Returns which of the changes after a tick autocommands of a write made: ranges of places in what `since` returns, from 0
---- and end exclusive.
+--- and end exclusive; nil if none.
 ---@param buf integer
 ---@param tick integer
----@return [integer, integer][]
+---@return [integer, integer][]?
 function M.by_writes(buf, tick)
   local ranges, place = {}, 0 ---@type [integer, integer][], integer
   for _, change in ipairs((logs[buf] or { changes = {} }).changes) do
@@ -233,7 +233,7 @@ function M.by_writes(buf, tick)
       place = place + 1
     end
   end
-  return ranges
+  return ranges[1] and ranges
 end
 
 --- A buffer is about to be written. Other autocommands of the write may have changed it already.

@@ -113,7 +113,7 @@ pub(super) fn found(facts: document::Facts) -> Result<Found, EditorError> {
         encoding,
         stamp,
     };
-    let by_writes = facts.by_writes.into_iter().map(|(first, end)| first..end).collect();
+    let by_writes = facts.by_writes.into_iter().flatten().map(|(first, end)| first..end).collect();
     Ok(Found { buffer, changes: facts.changes.map(changes).transpose()?, by_writes })
 }
 

@@ -11,6 +11,7 @@ use crate::core::state::State;
 use crate::session::author::Author;
 use crate::session::author::ChatId;
 use crate::session::ids::ToolCallId;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// Maximum number of files named in one notification.
@@ -137,18 +138,30 @@ impl State {
             }
         }
         let deleted = named(FileChange::is_deleted_under_buffer);
-        if let Some((name, files)) = self.name_files(id, &conflicting) {
-            let text = format!(
-                "{name} changed the same lines as you in {files}. Yours are kept; \
-                 :RatConflicts shows both."
-            );
-            self.notify(Level::Warn, text);
-        }
-        if let Some((name, files)) = self.name_files(id, &deleted) {
-            let text = format!(
-                "{name} deleted {files}. The text is still in the buffer; :write restores it."
-            );
-            self.notify(Level::Warn, text);
+        let uncertain: BTreeSet<PathBuf> = named(|change| !change.is_certain).into_iter().collect();
+        for is_agents in [true, false] {
+            let of = |paths: &[PathBuf]| -> Vec<PathBuf> {
+                let is_of = |path: &&PathBuf| uncertain.contains(*path) != is_agents;
+                paths.iter().filter(is_of).cloned().collect()
+            };
+            if let Some((name, files)) = self.name_files(id, &of(&conflicting)) {
+                let who = if is_agents {
+                    format!("{name} changed the same lines as you in {files}")
+                } else {
+                    format!("The lines you changed in {files} have also changed on disk")
+                };
+                let text = format!("{who}. Yours are kept; :RatConflicts shows both.");
+                self.notify(Level::Warn, text);
+            }
+            if let Some((name, files)) = self.name_files(id, &of(&deleted)) {
+                let who = if is_agents {
+                    format!("{name} deleted {files}")
+                } else {
+                    format!("Deleted on disk: {files}")
+                };
+                let text = format!("{who}. The text is still in the buffer; :write restores it.");
+                self.notify(Level::Warn, text);
+            }
         }
         if !changes.is_empty() {
             self.review_changed();

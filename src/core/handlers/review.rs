@@ -37,7 +37,14 @@ impl State {
                 ChangeScope { session: Some(session), turn, ..ChangeScope::default() }
             }
         };
-        let changes = ChangeScope { hunks, certainty, ..changes };
+        let in_place = match action {
+            ReviewAction::Keep => Vec::new(),
+            ReviewAction::Reject => {
+                let edits = self.chats.values().filter(|chat| chat.edit.is_some());
+                edits.filter_map(Chat::key).collect()
+            }
+        };
+        let changes = ChangeScope { hunks, certainty, in_place, ..changes };
         let (review, scope) =
             (Review { action, paths, from, part, changes, decision, is_last }, self.all_files());
         self.effects.push(Effect::Review { review, scope });
@@ -134,13 +141,21 @@ impl State {
             };
             format!("{count} in {place} stayed, because you edited the same lines: {advice}")
         });
+        let is_rejection = action == ReviewAction::Reject;
+        let unsaved = files.iter().filter(|file| file.is_unsaved && file.hunks > 0 && is_rejection);
+        let unsaved: Vec<String> = unsaved.map(|file| self.shorten(&file.path)).collect();
+        let unsaved = user_messages::names(&unsaved).map(|names| {
+            let are = if unsaved.len() == 1 { "is" } else { "are" };
+            format!("{names} {are} not saved, so the rejected lines stay on disk until you write")
+        });
         let failure = failed.first().map(|(path, why)| format!("{}: {why}", self.shorten(path)));
-        let level = match (&failure, &stays) {
-            (Some(_), _) => Level::Error,
-            (None, Some(_)) => Level::Warn,
-            (None, None) => Level::Info,
+        let level = match (&failure, &stays, &unsaved) {
+            (Some(_), ..) => Level::Error,
+            (None, None, None) => Level::Info,
+            _ => Level::Warn,
         };
-        let parts: Vec<String> = done.into_iter().chain(stays).chain(failure).collect();
+        let all = done.into_iter().chain(unsaved).chain(stays).chain(failure);
+        let parts: Vec<String> = all.collect();
         if parts.is_empty() {
             let verb = match action {
                 ReviewAction::Keep => "accept",

@@ -78,6 +78,8 @@ pub struct FileChange {
     pub deleted: bool,
     /// `protocol` for a write through us, `disk` for a write by the agent itself.
     pub via: &'static str,
+    /// Whether the agent has certainly done it.
+    pub is_certain: bool,
 }
 
 impl FileChange {

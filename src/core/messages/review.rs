@@ -83,6 +83,9 @@ pub struct ChangeScope {
     pub certainty: Certainty,
     /// Also what was kept, in a file where anything is pending.
     pub has_kept: bool,
+    /// The sessions of changes in place: if the newest change of the only hunk is of one of them, only what that session changed is
+    /// rejected.
+    pub in_place: Vec<SessionKey>,
 }
 
 impl ChangeScope {
@@ -343,6 +346,8 @@ pub struct ReviewedFile {
     pub conflicts: usize,
     /// The sessions whose changes these were.
     pub sessions: Vec<SessionKey>,
+    /// Whether its buffer is not saved, so that the file still has what was rejected.
+    pub is_unsaved: bool,
 }
 
 /// What is pending in a loaded file.

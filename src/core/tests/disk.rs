@@ -53,6 +53,7 @@ fn conflicts_in_a_file_are_told_once_in_a_turn() {
                 created: false,
                 deleted: false,
                 via: "disk",
+                is_certain: true,
             };
             let (changes, failed) = (vec![change], Vec::new());
             world.handle(Event::DiskFollowed { chat: ChatId(1), changes, failed });

@@ -58,6 +58,7 @@ fn a_withdrawn_write_that_happened_is_reported() {
         deleted: false,
         created: false,
         via: "protocol",
+        is_certain: true,
     };
     let outcome = FileOutcome::Written { changes: vec![change], notice: None };
     world.handle(Event::File { token, outcome: outcome.clone() });

@@ -20,7 +20,7 @@
 ---@field finds_encoding boolean Whether Neovim would detect the encoding if it read the file again.
 ---@field stamp? rat.call.Stamp The file's metadata when Neovim last read or wrote it.
 ---@field changes? [integer, integer, string[]][] The changes since the given tick, in order; missing if the tick is too old.
----@field by_writes [integer, integer][] Which of them autocommands of a write made, such as a formatter: ranges of places, from 0 and end exclusive.
+---@field by_writes? [integer, integer][] Which of them autocommands of a write made, such as a formatter, if any: ranges of places, from 0 and end exclusive.
 
 --- The format of a file, beside its lines.
 ---@class (exact) rat.call.Shape

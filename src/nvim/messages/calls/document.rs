@@ -307,8 +307,8 @@ pub struct Facts {
     pub stamp: Option<Stamp>,
     /// The changes since the given tick, in order; missing if the tick is too old.
     pub changes: Option<Vec<Change>>,
-    /// Which of them autocommands of a write made, such as a formatter: ranges of places, from 0 and end exclusive.
-    pub by_writes: Vec<(usize, usize)>,
+    /// Which of them autocommands of a write made, such as a formatter, if any: ranges of places, from 0 and end exclusive.
+    pub by_writes: Option<Vec<(usize, usize)>>,
 }
 
 /// The metadata that tells a file from a later version.

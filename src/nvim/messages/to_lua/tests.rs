@@ -119,6 +119,7 @@ fn chats() -> Vec<EditorMessage> {
         created: false,
         deleted: false,
         via: "disk",
+        is_certain: true,
     };
     let happened = [
         UserAutocmd::TurnStart(chat),
