@@ -104,7 +104,7 @@ local function new_tab(chat)
   return layout
 end
 
---- Whether the user is idle and still where they asked for the chat. Clears that record.
+--- Whether the user is idle and still where they asked for the chat; a page of ours changes by itself. Clears that record.
 ---@return boolean
 local function may_focus()
   local from = asked_from
@@ -112,7 +112,7 @@ local function may_focus()
   return from ~= nil
     and from.win == vim.api.nvim_get_current_win()
     and from.buf == vim.api.nvim_get_current_buf()
-    and from.tick == vim.api.nvim_buf_get_changedtick(from.buf)
+    and (from.tick == vim.api.nvim_buf_get_changedtick(from.buf) or not vim.bo[from.buf].modifiable)
     and idle.is_idle()
 end
 
