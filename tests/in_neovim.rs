@@ -99,6 +99,7 @@ mod undo_deleted;
 mod undo_elsewhere;
 mod undo_later;
 mod undo_left;
+mod undo_meanwhile;
 mod undo_others;
 mod unsaved;
 mod whose;

@@ -212,9 +212,9 @@ fn deciding_a_conflict() {
         chat.nvim.input(":RatConflicts<CR>");
         let diff = "return vim.wo.diff";
         chat.nvim.poll("diff mode", |nvim| nvim.lua(diff, json!([])) == json!(true));
-        chat.nvim.poll_screen("dp yours");
+        chat.nvim.poll_screen("dp keep yours");
         chat.nvim.expect_screen("decide");
-        for key in ["do agent's", "dp yours", "]c next"] {
+        for key in ["do take it", "dp keep yours", "]c next"] {
             assert!(chat.nvim.screen().contains(key), "{key} is not on the screen");
         }
     }

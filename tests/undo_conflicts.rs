@@ -44,17 +44,17 @@ fn a_turn_whose_changes_were_all_in_conflict_is_left_alone() {
 fn the_conflicts_of_a_turn_end_with_its_undo() {
     let mut chat = turn_in_conflict("one\nTWO\nthree\nfour\n");
     let path = chat.path("open.txt");
-    chat.nvim.poll_screen("agent: TWO");
+    chat.nvim.poll_screen("on disk: TWO");
     let message = "Undid the turn in 1 file; open.txt is not saved";
     answer(&mut chat, "RatUndo", "Undo \"change it all\"? 1 file", message);
     let lines = |chat: &mut Chat| chat.nvim.buffer_lines(path.to_str().unwrap());
     assert_eq!(lines(&mut chat), ["one", "mine", "three"]);
     poll_conflicts(&mut chat, 0);
-    chat.nvim.poll_no("agent: TWO");
+    chat.nvim.poll_no("on disk: TWO");
     answer(&mut chat, "RatRedo", "Redo \"change it all\"? 1 file", "Redid the turn in 1 file");
     assert_eq!(lines(&mut chat), ["one", "mine", "three", "four"]);
     poll_conflicts(&mut chat, 1);
-    chat.nvim.poll_screen("agent: TWO");
+    chat.nvim.poll_screen("on disk: TWO");
 }
 
 /// Holds (Review): A turn whose lines a later turn has changed is undone only after that; until then they stay, and the undo says so.

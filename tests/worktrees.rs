@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Chat, ChatBuilder, Nvim, Options};
-use crate::undo::{Tree, answer, answer_late, git, in_project_builder, poll_kept, ravage, tree};
+use crate::undo::{Tree, answer, git, in_project_builder, poll_kept, ravage, tree};
 use serde_json::json;
 
 fn commit(nvim: &mut Nvim) {
@@ -15,7 +15,7 @@ fn commit(nvim: &mut Nvim) {
     git(&project, &["commit", "-q", "--allow-empty", "-m", "the first commit"]);
 }
 
-fn start() -> Chat {
+pub(crate) fn start() -> Chat {
     started(in_project_builder())
 }
 
@@ -31,12 +31,12 @@ fn worktrees(nvim: &mut Nvim) -> Vec<PathBuf> {
     found.as_array().into_iter().flatten().filter_map(|it| it.as_str().map(Into::into)).collect()
 }
 
-fn worktree(chat: &mut Chat) -> PathBuf {
+pub(crate) fn worktree(chat: &mut Chat) -> PathBuf {
     worktrees(&mut chat.nvim).remove(0)
 }
 
 /// Has the agent change its worktree by a command.
-fn change(chat: &mut Chat, command: impl FnOnce(&Path)) {
+pub(crate) fn change(chat: &mut Chat, command: impl FnOnce(&Path)) {
     let root = worktree(chat);
     chat.prompt("change it");
     chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
@@ -49,15 +49,15 @@ fn change(chat: &mut Chat, command: impl FnOnce(&Path)) {
     poll_kept(chat);
 }
 
-fn write(root: &Path, name: &str, text: &str) {
+pub(crate) fn write(root: &Path, name: &str, text: &str) {
     fs::write(root.join(name), text).unwrap();
 }
 
-fn read(chat: &Chat, name: &str) -> String {
+pub(crate) fn read(chat: &Chat, name: &str) -> String {
     fs::read_to_string(chat.path(name)).unwrap()
 }
 
-fn merge(chat: &mut Chat, question: &str, message: &str) {
+pub(crate) fn merge(chat: &mut Chat, question: &str, message: &str) {
     merge_by(chat, "RatWorktree merge", question, message);
 }
 
@@ -237,55 +237,6 @@ fn the_next_merge_brings_only_what_is_new() {
     merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
     assert_eq!(read(&chat, "src/1.txt"), "one\ntwo 1\nthree\n");
     assert_eq!(read(&chat, "src/2.txt"), "one\nTWO\nthree\n");
-}
-
-/// Holds (Several chats): If a file changes between the question and the answer, what would be merged then is asked about.
-#[test]
-fn a_merge_that_files_have_changed_is_a_new_question() {
-    let mut chat = start();
-    change(&mut chat, |root| write(root, "src/1.txt", "one\nTWO\nthree\n"));
-    let root = worktree(&mut chat);
-    let project = chat.nvim.cwd().to_owned();
-    let is_as_before = || {
-        let text = fs::read_to_string(project.join("src/1.txt")).unwrap();
-        assert_eq!(text, "one\ntwo 1\nthree\n");
-    };
-    let asked = answer_late(
-        &mut chat,
-        "RatWorktree merge",
-        &mut [
-            &mut |_| {
-                write(&root, "src/1.txt", "one\nLATER\nthree\n");
-                write(&root, "src/2.txt", "one\nLATER\nthree\n");
-            },
-            &mut |_| {
-                is_as_before();
-                write(&root, "src/1.txt", "one\nLATEST\nthree\n");
-            },
-            &mut |_| is_as_before(),
-        ],
-        "Merged 2 files",
-    );
-    let again = "Files have changed. Merge project-1? 2 files";
-    assert!(asked[0].starts_with("Merge project-1? 1 file"), "{asked:?}");
-    assert!(asked[1..].iter().all(|it| it.starts_with(again)), "{asked:?}");
-    assert_eq!(read(&chat, "src/1.txt"), "one\nLATEST\nthree\n");
-    assert_eq!(read(&chat, "src/2.txt"), "one\nLATER\nthree\n");
-}
-
-/// Holds (Several chats): What the user had changed in a closed file is not part of what is merged into it: rejecting that leaves it.
-#[test]
-fn what_the_user_has_changed_is_not_rejected_with_a_merge() {
-    let mut chat = start();
-    change(&mut chat, |root| write(root, "src/1.txt", "one\ntwo 1\nTHREE\n"));
-    let project = chat.nvim.cwd().to_owned();
-    write(&project, "src/1.txt", "mine\ntwo 1\nthree\n");
-    merge(&mut chat, "Merge project-1? 1 file", "Merged 1 file");
-    assert_eq!(read(&chat, "src/1.txt"), "mine\ntwo 1\nTHREE\n");
-    chat.nvim.command("RatReject all");
-    chat.nvim.poll("rejected", |nvim| {
-        fs::read_to_string(nvim.cwd().join("src/1.txt")).unwrap() == "mine\ntwo 1\nthree\n"
-    });
 }
 
 /// Holds (Several chats): A file keeps its permissions when a worktree is merged, unless the agent has made it a program.

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::agent_view::{Acknowledged, AgentView, PartialRead, SentLate, SentText};
 use super::blocking::run_blocking;
+use super::call_times::CallTimes;
 use super::change::{AgentChange, Origin};
 use super::disk_text::DiskText;
 use super::disks::Disks;
@@ -20,7 +21,6 @@ use super::facts::{DiskFacts, Stamp};
 use super::found_by_turn::{FoundByTurns, Unseen};
 use super::revisions::Revisions;
 use super::uncertain_start::UncertainStart;
-use super::whose::CallTimes;
 use crate::edit::{Edit, Hunk, Record, Shape, Snapshot, Text, UndoState, Version, rebase, replay};
 use crate::session::author::SessionKey;
 

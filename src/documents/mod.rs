@@ -9,6 +9,7 @@ mod before;
 mod blocking;
 mod buffer_events;
 mod by_writes;
+mod call_times;
 mod change;
 mod consent;
 mod disk;

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Mutex as Queue;
 use tokio::time::Instant;
 
+use super::call_times::CallTimes;
 use super::change::{AgentChange, Origin};
 use super::disks::Disks;
 use super::document::Document;
@@ -20,7 +21,6 @@ use super::review::Decided;
 use super::revisions::Revisions;
 use super::scans::{DiskScan, DiskScans};
 use super::session_documents::SessionDocuments;
-use super::whose::CallTimes;
 use crate::core::messages::files::BufferEvent;
 use crate::core::messages::review::{ChangeScope, ChangedFile, PendingFile};
 use crate::edit::{PendingHunk, Record};

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::hunks::Hunk;
-use super::pending::hunk_id;
+use super::pending::{hunk_id, touches};
 use super::record::weave::{Life, LineId, Transition};
 use super::record::{Form, Forms, HunkId, Kept, Record, StepId, Version};
 
@@ -114,26 +114,6 @@ impl<O> Record<O> {
     pub fn choose_hunks(&self, hunks: &HashSet<HunkId>, is_chosen: impl Fn(&O) -> bool) -> Choice {
         let hunks: FxHashSet<u32> = hunks.iter().map(|hunk| hunk.0).collect();
         self.choose_where(|_, ids| ids.iter().any(|id| hunks.contains(&id.0)), is_chosen)
-    }
-
-    /// Returns who made the newest of the changes that are seen in the hunks that touch lines of the text (0-based).
-    pub fn newest_at(&self, lines: &Range<usize>) -> Option<&O> {
-        self.newest_where(|text, _| touches(text, lines))
-    }
-
-    /// The same of these hunks.
-    pub fn newest_of(&self, hunks: &HashSet<HunkId>) -> Option<&O> {
-        self.newest_where(|_, ids| ids.iter().any(|id| hunks.contains(&HunkId(id.0))))
-    }
-
-    fn newest_where(&self, is_meant: impl Fn(&Range<usize>, &[LineId]) -> bool) -> Option<&O> {
-        let mut newest = None;
-        self.each_run(|_, text, ids| {
-            if is_meant(&text, ids) {
-                newest = newest.max(ids.iter().filter_map(|id| self.last_change(*id)).max());
-            }
-        });
-        newest.and_then(|step| self.origin(step))
     }
 
     fn choose_all(&self, is_chosen: impl Fn(&O) -> bool) -> Choice {
@@ -496,14 +476,5 @@ impl<O> Record<O> {
             // The user may have typed meanwhile.
             self.catch_up(after);
         }
-    }
-}
-
-/// Whether a range of lines, empty between two, touches another.
-fn touches(hunk: &Range<usize>, lines: &Range<usize>) -> bool {
-    if hunk.is_empty() {
-        lines.start <= hunk.start && hunk.start <= lines.end
-    } else {
-        lines.start < hunk.end && hunk.start < lines.end
     }
 }

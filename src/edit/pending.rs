@@ -1,5 +1,6 @@
 //! What is pending in a [`Record`], as hunks: where its base and its text differ.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::record::weave::LineId;
@@ -39,8 +40,28 @@ impl<O> Record<O> {
         hunks.collect()
     }
 
+    /// Returns who made the newest of the changes that are seen in the hunks that touch lines of the text (0-based).
+    pub fn newest_at(&self, lines: &Range<usize>) -> Option<&O> {
+        self.newest_where(|text, _| touches(text, lines))
+    }
+
+    /// The same of these hunks.
+    pub fn newest_of(&self, hunks: &HashSet<HunkId>) -> Option<&O> {
+        self.newest_where(|_, ids| ids.iter().any(|id| hunks.contains(&HunkId(id.0))))
+    }
+
+    fn newest_where(&self, is_meant: impl Fn(&Range<usize>, &[LineId]) -> bool) -> Option<&O> {
+        let mut newest = None;
+        self.each_run(|_, text, ids| {
+            if is_meant(&text, ids) {
+                newest = newest.max(ids.iter().filter_map(|id| self.last_change(*id)).max());
+            }
+        });
+        newest.and_then(|step| self.origin(step))
+    }
+
     /// The step for which a line is only in the text, or only in the base.
-    pub(super) fn last_change(&self, id: LineId) -> Option<StepId> {
+    fn last_change(&self, id: LineId) -> Option<StepId> {
         let line = self.weave.line(id);
         if !line.is_alive() {
             return line.dead;
@@ -98,4 +119,13 @@ impl<O> Record<O> {
 /// Returns the identity of a hunk with these lines, of which there is at least one.
 pub(super) fn hunk_id(lines: &[LineId]) -> HunkId {
     HunkId(lines[0].0)
+}
+
+/// Whether a range of lines, empty between two, touches another.
+pub(super) fn touches(hunk: &Range<usize>, lines: &Range<usize>) -> bool {
+    if hunk.is_empty() {
+        lines.start <= hunk.start && hunk.start <= lines.end
+    } else {
+        lines.start < hunk.end && hunk.start < lines.end
+    }
 }

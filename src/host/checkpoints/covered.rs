@@ -303,8 +303,6 @@ impl Covered {
             Side::AsFound => return Ok(found),
             // Whoever corrects that has not known it either.
             _ if is_before && found.as_ref().is_some_and(is_unknown) => return Ok(found),
-            // What is found there later is not read either, so it could not be compared.
-            Side::File(bytes) if bytes.len() as u64 > self.limits.file => return Ok(found),
             Side::Nothing => return Ok(None),
             // Nobody else has put anything into a file that was created.
             Side::File(bytes) if bytes.is_empty() && found.is_none() => return Ok(None),

@@ -38,8 +38,12 @@ impl Covered {
         path: &TreePath,
         states: &[Option<State>; 2],
     ) -> Result<(Option<State>, [bool; 2]), CheckpointError> {
+        // What is too large to be kept may be known to documents.
+        let known = states.iter().flatten().filter(|state| state.content.is_some());
+        let largest = known.map(|state| state.size).max().unwrap_or_default();
+        let largest = largest.max(self.limits.file);
         let compared = Tree::open(&self.root).and_then(|tree| {
-            let Some(found) = self.found(&tree, path) else { return Ok((None, None)) };
+            let Some(found) = found(&tree, path, largest) else { return Ok((None, None)) };
             let now = self.kept(path, &found)?;
             self.stored.pack.get_mut().flush()?;
             Ok((found.content, Some(now)))
@@ -60,13 +64,8 @@ impl Covered {
         Ok((now, is_now))
     }
 
-    /// What cannot be read is as good as not there: it is not restored either.
-    fn found(&self, tree: &Tree, path: &TreePath) -> Option<Found> {
-        tree.look(path, self.limits.file).ok().flatten().filter(|_| path.is_proper())
-    }
-
     pub(super) fn state(&mut self, tree: &Tree, path: &TreePath) -> io::Result<Option<State>> {
-        self.found(tree, path).map(|found| self.kept(path, &found)).transpose()
+        found(tree, path, self.limits.file).map(|found| self.kept(path, &found)).transpose()
     }
 
     /// Keeps the content of a file that was found.
@@ -89,4 +88,9 @@ impl Covered {
             None => path.split().is_some_and(|(folder, _)| manifest.hides(&folder)),
         }
     }
+}
+
+/// What cannot be read is as good as not there: it is not restored either. A file is read if it has at most `largest` bytes.
+fn found(tree: &Tree, path: &TreePath, largest: u64) -> Option<Found> {
+    tree.look(path, largest).ok().flatten().filter(|_| path.is_proper())
 }
