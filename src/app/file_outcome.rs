@@ -52,7 +52,7 @@ fn file_change(change: &AgentChange) -> FileChange {
             Via::Protocol => "protocol",
             Via::Disk => "disk",
         },
-        is_certain: change.is_certain,
+        is_certain: change.via == Via::Protocol || change.by.tool_call.is_some(),
     }
 }
 

@@ -61,6 +61,4 @@ pub struct AgentChange {
     pub unresolved: Vec<UnresolvedHunk>,
     /// Whether the file was deleted. If it is loaded, the buffer still has its text, unsaved, and there are no hunks.
     pub deleted: bool,
-    /// Whether the agent has certainly made it.
-    pub is_certain: bool,
 }

@@ -424,7 +424,6 @@ impl Document {
             disk_change: None,
             unresolved: Vec::new(),
             deleted: false,
-            is_certain: self.on_disk(by).is_certain,
         }
     }
 }

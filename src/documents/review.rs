@@ -206,7 +206,7 @@ impl Document {
             if is_done {
                 let way_back = self.way_back_from_rejection(place, deleted);
                 let is_unsaved = self.find().await?.is_some_and(|found| found.buffer.modified);
-                return Ok(Decided { way_back, is_unsaved, ..rejected });
+                return Ok(Decided { is_unsaved, way_back, ..rejected });
             }
         }
         Err(DocumentError::Busy(self.path.clone()))

@@ -416,7 +416,6 @@ impl Document {
             disk_change: None,
             unresolved: Vec::new(),
             deleted: false,
-            is_certain: true,
         }
     }
 }

@@ -55,7 +55,7 @@ local writing = {}
 --- Whether an autocommand is running. Outside of one this raises an error with 'verbose'.
 ---@return boolean
 local function is_in_autocommand()
-  local ok, file = pcall(vim.fn.expand, "<afile>")
+  local ok, file = pcall(vim.api.nvim_eval, "expand('<afile>')")
   return ok and file ~= ""
 end
 

@@ -78,7 +78,7 @@ pub struct FileChange {
     pub deleted: bool,
     /// `protocol` for a write through us, `disk` for a write by the agent itself.
     pub via: &'static str,
-    /// Whether the agent has certainly done it.
+    /// Whether the agent has done it, or else nobody knows.
     pub is_certain: bool,
 }
 

@@ -110,17 +110,11 @@ fn chats() -> Vec<EditorMessage> {
         mime: Some("text/plain".to_owned()),
         body,
     };
-    let attachments =
-        vec![attachment(Body::Text(hostile_text())), attachment(Body::File("/a".into()))];
-    let change = FileChange {
-        path: "/a".into(),
-        hunks: 1,
-        conflicts: 2,
-        created: false,
-        deleted: false,
-        via: "disk",
-        is_certain: true,
-    };
+    let attachments = [Body::Text(hostile_text()), Body::File("/a".into())].map(attachment);
+    let attachments = attachments.to_vec();
+    let (path, via, created, deleted) = ("/a".into(), "disk", false, false);
+    let change =
+        FileChange { path, hunks: 1, conflicts: 2, created, deleted, via, is_certain: true };
     let happened = [
         UserAutocmd::TurnStart(chat),
         UserAutocmd::TurnEnd(chat, hostile_text(), true),
