@@ -385,7 +385,9 @@ impl History {
             let of_turn = self.turns.get(&turn).ok_or("it is of no turn")?;
             let checked = check(of_turn);
             // What was changed by another name is not of the undo.
-            let is_of_turn = |path: &Path| of_turn.0.get(path) != of_turn.1.get(path);
+            let is_left = |path: &Path| told.left.iter().any(|(left, _)| left == path);
+            let is_of_turn =
+                |path: &Path| of_turn.0.get(path) != of_turn.1.get(path) && !is_left(path);
             let now = now.but_other_names(&was, is_of_turn);
             self.undone.entry(turn).or_default().push((was, now));
             return checked;
