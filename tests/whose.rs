@@ -192,6 +192,39 @@ fn a_rejection_that_is_not_saved_says_so() {
     assert_eq!(disk(&chat, "a.txt"), "mine\n2\n3\n4\n");
 }
 
+/// Holds (Files): A file whose line ends are not those of its `.editorconfig` takes the agent's writes, through Neovim or on disk: nobody has typed anything.
+#[test]
+fn an_editorconfig_is_no_typing() {
+    for (by_disk, setting, end) in
+        [(false, "lf", "\r\n"), (true, "lf", "\r\n"), (false, "crlf", "\n"), (true, "crlf", "\n")]
+    {
+        let text = ["one", "two", "three", ""].join(end);
+        let mut chat = Chat::builder()
+            .file(".editorconfig", format!("root = true\n[*]\nend_of_line = {setting}\n"))
+            .file("a.txt", text.as_str())
+            .in_turn();
+        chat.nvim.command("wincmd t | edit a.txt");
+        let format = if setting == "lf" { "unix" } else { "dos" };
+        chat.nvim.poll("the settings", |nvim| nvim.eval("vim.bo.fileformat") == json!(format));
+        let path = chat.path("a.txt");
+        if by_disk {
+            chat.tool_call(json!({"toolCallId": "c1", "title": "sed", "kind": "execute",
+                "status": "in_progress"}));
+            write(&chat, "a.txt", &text.replace("two", "TWO"));
+            chat.tool_call_update(json!({"toolCallId": "c1", "status": "completed"}));
+        } else {
+            let read = chat.request("fs/read_text_file", json!({"path": path})).unwrap();
+            let text = read["content"].as_str().unwrap().replace("two", "TWO");
+            chat.request("fs/write_text_file", json!({"path": path, "content": text})).unwrap();
+        }
+        let path = path.to_str().unwrap().to_owned();
+        chat.nvim.poll("the change", |nvim| nvim.buffer_lines(&path) == ["one", "TWO", "three"]);
+        assert!(!chat.nvim.messages().contains("same lines"), "{}", chat.nvim.messages());
+        let lines = disk(&chat, "a.txt");
+        assert_eq!(lines.lines().collect::<Vec<_>>(), ["one", "TWO", "three"], "{setting}");
+    }
+}
+
 /// Changes more than white space: quotes, a comma after the last argument, one argument a line, a blank line before `def`.
 const FORMATTER: &str = r#"
 vim.api.nvim_create_autocmd("BufWritePre", {

@@ -116,4 +116,25 @@ impl DiskText {
         let text = revisions.snapshot(Text::parse_as(&self.text.file_content(), here));
         Self { text, ..self }
     }
+
+    /// Reparses the text with the line ends that Neovim has found in the file, if the buffer has got other ones since without a
+    /// change of its text, as from `.editorconfig`: it counts as unmodified then. Only the buffer's text shows that.
+    pub(super) fn with_found_ending(
+        self,
+        buffer: &Buffer,
+        live: &Text,
+        revisions: &Revisions,
+    ) -> Self {
+        let is_empty = self.text.is_empty() || live.is_empty();
+        if buffer.modified || is_empty || self.text.line(0) == live.line(0) {
+            return self;
+        }
+        let content = self.text.file_content();
+        let Some(found) = LineEnding::of(&content, &buffer.formats) else { return self };
+        let text = Text::parse_as(&content, found);
+        if !text.same_lines(live) {
+            return self;
+        }
+        Self { text: revisions.snapshot(text), ..self }
+    }
 }

@@ -271,6 +271,15 @@ impl Document {
             None => file.with_chosen_ending(&loaded.buffer, &loaded.text, &self.revisions),
             Some(_) => file,
         });
+        let file =
+            file.map(|file| file.with_found_ending(&loaded.buffer, &loaded.text, &self.revisions));
+        // It may have been read with the line ends of the buffer.
+        if let (Some(baseline), Some(file)) = (&mut self.baseline, &file)
+            && baseline.facts == file.facts
+            && baseline.text.shape() != file.text.shape()
+        {
+            *baseline = file.clone();
+        }
         Ok(Some((loaded, file)))
     }
 
