@@ -137,3 +137,57 @@ fn what_the_user_has_changed_is_not_rejected_with_a_merge() {
         fs::read_to_string(nvim.cwd().join("src/1.txt")).unwrap() == "mine\ntwo 1\nthree\n"
     });
 }
+
+/// A language server of the project that keeps what it is told of files.
+const SERVER: &str = r#"
+    _G.told = {}
+    vim.lsp.start({
+      name = "fake",
+      root_dir = vim.fn.getcwd(),
+      cmd = function()
+        return {
+          request = function(method, _, callback)
+            vim.schedule(function() callback(nil, method == "initialize" and { capabilities = {} } or nil) end)
+            return true, 1
+          end,
+          notify = function(method, params)
+            if method == "workspace/didChangeWatchedFiles" then
+              for _, change in ipairs(params.changes) do
+                told[vim.fs.basename(vim.uri_to_fname(change.uri))] = change.type
+              end
+            end
+            return true
+          end,
+          is_closing = function() return false end,
+          terminate = function() end,
+        }
+      end,
+    })"#;
+
+/// Holds (Review): Language servers are told of files that nobody has open when an undo, a redo or a rejection changes them.
+#[test]
+fn language_servers_are_told_of_what_is_put_back() {
+    let mut chat = Chat::builder().file("changed.txt", "one\n").file("gone.txt", "1\n").start();
+    chat.nvim.lua(SERVER, json!([]));
+    chat.nvim.poll("the server", |nvim| {
+        nvim.eval("#vim.lsp.get_clients({ name = 'fake' })") == json!(1)
+    });
+    // LSP's numbers for what was created, changed and deleted.
+    let expect = |chat: &mut Chat, what: &str, [changed, gone, new]: [u8; 3]| {
+        let wanted = json!({"changed.txt": changed, "gone.txt": gone, "new.txt": new});
+        chat.nvim.poll(what, |nvim| nvim.eval("told") == wanted);
+        chat.nvim.lua("_G.told = {}", json!([]));
+    };
+    turn_with_command(&mut chat, |root| {
+        fs::write(root.join("changed.txt"), "ONE\n").unwrap();
+        fs::remove_file(root.join("gone.txt")).unwrap();
+        fs::write(root.join("new.txt"), "new\n").unwrap();
+    });
+    expect(&mut chat, "the turn", [2, 3, 1]);
+    answer(&mut chat, "RatUndo", "Undo \"change it all\"?", "Undid the turn");
+    expect(&mut chat, "the undo", [2, 1, 3]);
+    answer(&mut chat, "RatRedo", "Redo \"change it all\"?", "Redid the turn");
+    expect(&mut chat, "the redo", [2, 3, 1]);
+    chat.nvim.command("RatReject all");
+    expect(&mut chat, "the rejection", [2, 1, 3]);
+}

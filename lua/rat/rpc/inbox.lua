@@ -90,6 +90,13 @@ local function file_changed(change)
   require("rat.tools.disk").changed(path, change.created == true)
 end
 
+---@param payload rat.msg.Rewritten
+function handlers.rewritten(payload)
+  for _, path in ipairs(payload.paths) do
+    require("rat.tools.disk").changed(path)
+  end
+end
+
 ---@param payload rat.msg.Event
 function handlers.event(payload)
   local data = payload.data or {}

@@ -55,15 +55,21 @@ local function tell()
   end
 end
 
---- An agent has changed a file.
+--- Paths that servers were told are gone.
+---@type table<string, boolean>
+local gone = {}
+
+--- An agent has changed a file, or the user has put it back.
 ---@param path string real path
----@param is_new boolean whether the file did not exist before
+---@param is_new? boolean whether the file did not exist before
 function M.changed(path, is_new)
   -- Without any server there is no need to load what Neovim has for them.
   if not package.loaded["vim.lsp"] then
     return
   end
   local exists = vim.uv.fs_stat(path) ~= nil
+  is_new = is_new or gone[path] or false
+  gone[path] = not exists or nil
   -- Servers are told of the text of an open file.
   if exists and not is_new and paths.find(path) then
     return

@@ -97,12 +97,22 @@ impl State {
         self.review_updates.list_changed();
     }
 
+    /// Has language servers told of files that are not open and have changed by what the user has done here.
+    pub(super) fn rewritten(&mut self, paths: Vec<PathBuf>) {
+        if !paths.is_empty() {
+            self.after_draw.push(EditorMessage::Rewritten(paths));
+        }
+    }
+
     /// Decisions were carried out, and the user is told.
     pub(in crate::core) fn reviewed(&mut self, outcome: ReviewOutcome) {
         let ReviewOutcome { action, files, failed, is_last } = outcome;
         self.note_by_session(&files, |decisions, file| {
             decisions.decide(&file.path, action, file.hunks);
         });
+        if action == ReviewAction::Reject {
+            self.rewritten(changed_paths(&files));
+        }
         let (all, not_done) = &mut self.decided;
         all.extend(files.iter().cloned());
         not_done.extend(failed);
@@ -179,6 +189,9 @@ impl State {
         self.note_by_session(&files, |decisions, file| {
             decisions.take_back(&file.path, action, file.hunks);
         });
+        if action == ReviewAction::Reject {
+            self.rewritten(changed_paths(&files));
+        }
         let done = self.what_was_reviewed(&files, left.is_empty());
         let done = done.map(|what| format!("Pending again: {what}"));
         let left = user_messages::left_alone(left, |path| self.shorten(path));
@@ -238,4 +251,11 @@ impl State {
         let short = short.map(|short| short.display().to_string());
         short.min_by_key(String::len).unwrap_or_else(|| path.display().to_string())
     }
+}
+
+/// The files that decisions have changed, and the old names of those that were moved.
+fn changed_paths(files: &[ReviewedFile]) -> Vec<PathBuf> {
+    let is_changed = |file: &&ReviewedFile| file.hunks > 0 || file.is_whole;
+    let changed = files.iter().filter(is_changed);
+    changed.flat_map(|file| file.from.iter().chain([&file.path])).cloned().collect()
 }

@@ -217,6 +217,7 @@ impl State {
         let is_done = !outcome.changed.is_empty();
         if is_done {
             self.effects.push(Effect::ForgetDecisions);
+            self.rewritten(outcome.changed.clone());
         }
         let mut parts = vec![if is_done {
             format!("{done} the turn in {changed}")

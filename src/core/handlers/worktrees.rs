@@ -173,6 +173,7 @@ impl State {
         }
         if is_done {
             self.effects.push(Effect::ForgetDecisions);
+            self.rewritten(outcome.changed.clone());
         }
         let is_whole = outcome.not_kept.is_none() && outcome.left.is_empty();
         let notice = Notice::from(text);

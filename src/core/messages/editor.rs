@@ -221,6 +221,8 @@ pub enum EditorMessage {
     Changes(u64, Vec<ListedChange>),
     /// How many lines are pending in all files, by the chats whose agents changed them.
     PendingCounts(Vec<PendingCount>),
+    /// Files that the user has put back or merged may have changed on disk, of which language servers are to be told.
+    Rewritten(Vec<PathBuf>),
     /// Show what is pending in all files.
     Review(ReviewPage),
     /// Compare a file with its base.

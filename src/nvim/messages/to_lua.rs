@@ -99,6 +99,8 @@ pub(in crate::nvim) enum ToLua {
     Changes(review::Changes),
     /// How many lines are pending that the agent of each chat has changed.
     PendingCounts(review::PendingCounts),
+    /// Files that the user has put back or merged may have changed on disk.
+    Rewritten(review::Rewritten),
     /// Show what is pending in all files.
     Review(review::Review),
     /// Compare a file with its base.
@@ -190,6 +192,7 @@ fn message(message: EditorMessage) -> Value {
             ToLua::Changes(review::Changes::new(request, changes))
         }
         EditorMessage::PendingCounts(counts) => ToLua::PendingCounts(counts.into()),
+        EditorMessage::Rewritten(paths) => ToLua::Rewritten(review::Rewritten::new(&paths)),
         EditorMessage::Review(page) => ToLua::Review(page.into()),
         EditorMessage::Compare(file) => ToLua::Compare(file.into()),
         EditorMessage::Diff { chat, request, tool_call, title, files, is_editable } => {

@@ -478,6 +478,10 @@
 ---@field added integer How many lines were added.
 ---@field removed integer How many were removed.
 
+--- Files that may have changed on disk.
+---@class (exact) rat.msg.Rewritten
+---@field paths string[] Their real paths.
+
 --- What is pending in all files, as a unified diff. It comes in pieces, one after the other.
 ---@class (exact) rat.msg.Review
 ---@field chat? integer The chat it was asked for in; missing for the one used last.
@@ -568,6 +572,7 @@
 ---@field turns rat.msg.Turns Turns to choose from.
 ---@field changes rat.msg.Changes The answer to `require("rat").changes()`.
 ---@field pending_counts rat.msg.PendingCounts How many lines are pending that the agent of each chat has changed.
+---@field rewritten rat.msg.Rewritten Files that the user has put back or merged may have changed on disk.
 ---@field review rat.msg.Review Show what is pending in all files.
 ---@field compare rat.msg.Compare Compare a file with its base.
 ---@field proposal rat.msg.Proposal Show a write that waits for the user's consent, or one that they wanted and that could not be made.

@@ -13,6 +13,7 @@ use crate::nvim::text::{BufferText, FilePath, Handle, Label, Word, each};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// What is pending in a loaded file.
 #[derive(Debug, Serialize)]
@@ -258,6 +259,20 @@ pub(in crate::nvim) struct Changes {
     request: u64,
     /// The hunks.
     items: Vec<Change>,
+}
+
+/// Files that may have changed on disk.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(in crate::nvim) struct Rewritten {
+    /// Their real paths.
+    paths: Vec<FilePath>,
+}
+
+impl Rewritten {
+    pub(super) fn new(paths: &[PathBuf]) -> Self {
+        Self { paths: each(paths, |path| FilePath::new(path)) }
+    }
 }
 
 /// How many lines are pending, by chat. Chats without any are missing.

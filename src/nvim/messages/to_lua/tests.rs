@@ -415,6 +415,7 @@ fn reviews() -> Vec<EditorMessage> {
     vec![
         EditorMessage::Proposal { id: 1, chat: ChatId(1), write: Box::new(write) },
         EditorMessage::Changes(4, vec![change]),
+        EditorMessage::Rewritten(vec!["/a".into()]),
         EditorMessage::PendingCounts(vec![PendingCount { chat: ChatId(1), added: 5, removed: 6 }]),
         EditorMessage::Turns {
             chat: ChatId(1),
