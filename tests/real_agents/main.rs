@@ -24,6 +24,7 @@ mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod turns;
+mod undo;
 mod worktrees;
 
 /// Makes a test of each of the functions for each of the agents; of those after `later` for the agents that speak what
