@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::{Chat, Nvim, Options, Processes, Screen, svg, to_msgpack, words};
+use crate::support::{
+    Amount, Chat, Nvim, Options, Processes, Screen, Work, svg, to_msgpack, words,
+};
 use rmpv::Value;
 use serde_json::{Value as Json, json};
 
@@ -238,4 +240,42 @@ fn what_neovim_leaves_behind_fails_the_test() {
     let message = left.expect_err("the leak was not noticed");
     let message = message.downcast_ref::<String>().expect("a message");
     assert!(message.contains("sleep 100"), "{message}");
+}
+
+/// Has Neovim do something as so many events of its main loop, and gives what was counted.
+fn work_of(nvim: &mut Nvim, events: usize, what: &str) -> Work {
+    Work::begin(nvim);
+    let code = format!("for _ = 1, ... do vim.schedule(function() {what} end) end");
+    nvim.lua(&code, json!([events]));
+    // It is answered after them.
+    nvim.eval("1");
+    Work::stop(nvim)
+}
+
+#[test]
+fn work_is_counted_for_each_event_of_the_main_loop() {
+    let mut nvim = Nvim::plain();
+    Work::prepare(&mut nvim);
+    let steps = "local count = 0 while count < 100000 do count = count + 1 end";
+    let calls = "for _ = 1, 1000 do vim.api.nvim_get_current_buf() end";
+    let bytes = "vim.api.nvim_set_var('large', ('x'):rep(100000))";
+    for what in [steps, calls, bytes] {
+        let one = work_of(&mut nvim, 1, what);
+        let ten = work_of(&mut nvim, 10, what);
+        let large = work_of(&mut nvim, 1, &format!("for _ = 1, 10 do {what} end"));
+        let counts = |amount: Amount| match what {
+            it if it == steps => amount.steps,
+            it if it == calls => amount.calls,
+            _ => amount.bytes,
+        };
+        let [single, many] = [one.most, ten.most].map(counts);
+        assert!(single >= 1000 && many < 2 * single, "{what}: {one}; {ten}");
+        assert!(counts(ten.all) >= 9 * single, "{what}: {one}; {ten}");
+        assert!(counts(large.most) >= 9 * single, "{what}: {one}; {large}");
+    }
+    assert_eq!(
+        nvim.command_error("lua vim.api.nvim_buf_get_lines(99, 0, 1, true)")
+            .contains("Invalid buffer id"),
+        true
+    );
 }

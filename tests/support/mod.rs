@@ -28,6 +28,7 @@ mod screen;
 mod temp;
 mod tty;
 mod values;
+mod work;
 
 pub use agent::{Agent, Pending, Request, text, yes_or_no};
 pub use chat::{Chat, ChatBuilder, PROMPT, TRANSCRIPT};
@@ -43,6 +44,7 @@ pub use processes::Processes;
 pub use screen::Screen;
 pub use temp::{TempFolder, files_below};
 pub use values::to_msgpack;
+pub use work::{Amount, WORK, Work};
 
 use temp::write_file;
 
