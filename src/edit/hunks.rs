@@ -1,6 +1,7 @@
 //! Diffs between two texts: as [`Hunk`]s of whole lines, and as the smaller [`Edit`]s that a
 //! buffer gets. Merging is in `edit::merge`.
 
+use std::hash::Hash;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
@@ -57,12 +58,7 @@ const PAIRED_LINES: usize = 256;
 /// For texts with little in common the search is cut short and the result may not be minimal, so
 /// that the work stays close to linear.
 pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
-    let shorter = old.len().min(new.len());
-    let prefix = (0..shorter).take_while(|&i| old.line(i) == new.line(i)).count();
-    let suffix = (1..=shorter - prefix)
-        .take_while(|&i| old.line(old.len() - i) == new.line(new.len() - i))
-        .count();
-    let (old_mid, new_mid) = (prefix..old.len() - suffix, prefix..new.len() - suffix);
+    let (old_mid, new_mid) = different_middle(old, new);
     let mut pairs = changed_ranges(old, old_mid, new, new_mid);
     slide_down(old, new, &mut pairs);
     pairs
@@ -77,6 +73,16 @@ pub fn diff(old: &Text, new: &Text) -> Vec<Hunk> {
 
 /// The lines of a hunk in the old and in the new text.
 type Pair = (Range<usize>, Range<usize>);
+
+/// Returns what is between the first and the last line that differ, in the old and in the new text.
+fn different_middle(old: &Text, new: &Text) -> Pair {
+    let shorter = old.len().min(new.len());
+    let prefix = (0..shorter).take_while(|&i| old.line(i) == new.line(i)).count();
+    let suffix = (1..=shorter - prefix)
+        .take_while(|&i| old.line(old.len() - i) == new.line(new.len() - i))
+        .count();
+    (prefix..old.len() - suffix, prefix..new.len() - suffix)
+}
 
 fn changed_ranges(
     old: &Text,
@@ -95,11 +101,15 @@ fn changed_ranges(
     }
     let a: Vec<&str> = old_lines.clone().map(|i| old.line(i)).collect();
     let b: Vec<&str> = new_lines.clone().map(|i| new.line(i)).collect();
-    capture_diff_slices(Algorithm::Myers, &a, &b)
-        .iter()
-        .filter(|op| op.tag() != DiffTag::Equal)
-        .map(|op| (shift(op.old_range(), old_lines.start), shift(op.new_range(), new_lines.start)))
+    different(&a, &b)
+        .map(|(old, new)| (shift(old, old_lines.start), shift(new, new_lines.start)))
         .collect()
+}
+
+/// Returns what differs between two lists. Generic, so that comparisons can be counted.
+fn different<L: Hash + Ord>(old: &[L], new: &[L]) -> impl Iterator<Item = Pair> {
+    let ops = capture_diff_slices(Algorithm::Myers, old, new).into_iter();
+    ops.filter(|op| op.tag() != DiffTag::Equal).map(|op| (op.old_range(), op.new_range()))
 }
 
 fn shift(range: Range<usize>, by: usize) -> Range<usize> {

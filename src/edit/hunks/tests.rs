@@ -1,5 +1,9 @@
 //! Tests of `edit::hunks`.
 
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::hash::Hasher;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -90,4 +94,73 @@ fn an_edit_covers_only_what_differs() {
     check("a1\nb1\n", "a2\nb2\n", &[part(0, 1, 2, "2"), part(1, 1, 2, "2")]);
     check("a\n", "a\nb\n", &[Edit::Lines { old: 1..1, lines: vec!["b".into()] }]);
     check("", "a\n", &[Edit::Lines { old: 0..1, lines: vec!["a".into()] }]);
+}
+
+/// A line that counts how often it is compared or hashed.
+#[derive(Debug, Clone)]
+struct Counted<'a>(usize, &'a Cell<usize>);
+
+impl Counted<'_> {
+    fn count(&self) {
+        self.1.set(self.1.get() + 1);
+    }
+}
+
+impl PartialEq for Counted<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.count();
+        self.0 == other.0
+    }
+}
+
+impl Eq for Counted<'_> {}
+
+impl Ord for Counted<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.count();
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Counted<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Counted<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.count();
+        self.0.hash(state);
+    }
+}
+
+/// How often lines are looked at to compare two texts of so many lines, of so many kinds.
+fn comparisons(length: usize, kinds: usize) -> usize {
+    let count = Cell::new(0);
+    let text = |seed: usize| -> Vec<Counted<'_>> {
+        let kind = |i: usize| (i * 2_654_435_761 + seed * i * i + i / 7) % kinds;
+        (0..length).map(|i| Counted(kind(i), &count)).collect()
+    };
+    let hunks = different(&text(2), &text(77)).count();
+    assert!(hunks > 0);
+    count.get()
+}
+
+#[test]
+fn texts_with_nothing_or_everything_in_common_are_compared_in_nearly_linear_work() {
+    for kinds in [2, 10, 1_000, 1_000_000] {
+        let [half, whole] = [10_000, 20_000].map(|length| comparisons(length, kinds));
+        assert!(whole <= half * 22 / 10, "{kinds} kinds: {half} comparisons, then {whole}");
+    }
+}
+
+#[test]
+fn one_changed_line_of_a_megabyte_is_all_that_is_compared() {
+    let line = |number: usize| format!("{number:>51}\n");
+    let old: String = (0..20_000).map(line).collect();
+    let new = old.replacen("  10000\n", "changed\n", 1);
+    let [old, new] = [old, new].map(|text| Text::parse(&text));
+    assert_eq!(different_middle(&old, &new), (10_000..10_001, 10_000..10_001));
+    assert_eq!(diff(&old, &new).len(), 1);
 }
