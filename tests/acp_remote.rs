@@ -9,7 +9,6 @@ use rat_nvim::session::agent::{AgentConfig, RemoteAgent};
 use rat_nvim::session::content::Content;
 use rat_nvim::session::protocol::{Offered, Protocol};
 use rat_nvim::session::update::Update;
-use std::time::Instant;
 
 const WAYS: [Way; 5] = [Way::Unix, Way::WebSocket, Way::Streamable, Way::OneStream, Way::Replies];
 
@@ -38,7 +37,10 @@ fn remote(url: &str) -> AgentConfig {
 
 /// A bridge to the agent behind a gateway, after the handshake.
 async fn connected(config: AgentConfig) -> Bridge {
-    let mut bridge = Bridge::new();
+    connect(Bridge::new(), config).await
+}
+
+async fn connect(mut bridge: Bridge, config: AgentConfig) -> Bridge {
     bridge.start(AGENT, config);
     bridge.call(1, Call::Initialize, Some(PATIENCE));
     let (_, reply) = bridge.reply().await;
@@ -92,7 +94,8 @@ async fn a_conversation_goes_both_ways() {
     let folder = TempFolder::new();
     for way in WAYS {
         let gateway = Gateway::start(way, agent("say(text)\nsay('ä\\n\"')"), folder.path());
-        let mut bridge = connected(remote(&gateway.url)).await;
+        // Nobody waits for a time to be over when it is stopped.
+        let mut bridge = connect(Bridge::patient(), remote(&gateway.url)).await;
         for number in 0..3 {
             let text = format!("prompt {number}");
             prompt(&mut bridge, 2 + number, &text);
@@ -101,9 +104,7 @@ async fn a_conversation_goes_both_ways() {
             assert!(is_end_of_turn(&end), "{way:?}: {end:?}");
         }
         bridge.run(AgentCommand::Stop);
-        let begun = Instant::now();
         assert_eq!(bridge.exit().await.cause, ExitCause::HungUp(String::new()), "{way:?}");
-        assert!(begun.elapsed() < PATIENCE / 20, "{way:?}: {:?}", begun.elapsed());
         let requests = gateway.requests();
         let header = |head: &crate::support::Head| head.headers.get("authorization").cloned();
         let secrets = requests.iter().filter_map(header);

@@ -61,10 +61,18 @@ impl Bridge {
         Self::with(None, 16)
     }
 
+    /// One that gives agents so much time for each step of their end that no test sees it pass.
+    pub(crate) fn patient() -> Self {
+        Self::with_grace(None, 16, PATIENCE * 10)
+    }
+
     pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
+        Self::with_grace(watchdog, room, Duration::from_millis(200))
+    }
+
+    fn with_grace(watchdog: Option<Watchdog>, room: usize, time: Duration) -> Self {
         let (out, inbox) = mpsc::channel(room);
-        let short = Duration::from_millis(200);
-        let grace_periods = GracePeriods { stdin: short, term: short, drain: short, unread: short };
+        let grace_periods = GracePeriods { stdin: time, term: time, drain: time, unread: time };
         let agents = Agents::new(
             out,
             Arc::new(AnyTransport::new(ChildProcesses::new(launcher(), watchdog))),
@@ -186,6 +194,11 @@ pub(crate) fn program(command: &str, args: &[&str]) -> AgentConfig {
         base_env: std::env::vars().collect(),
         ..AgentConfig::new("test".into(), command.to_owned())
     }
+}
+
+/// Waits for what has to come.
+pub(crate) async fn within<T>(work: impl Future<Output = T>) -> T {
+    timeout(PATIENCE, work).await.expect("it does not end")
 }
 
 /// Waits until no process of this id runs any more.

@@ -18,7 +18,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Creates a queue that holds about so many bytes, including those that were taken last.
 pub(super) fn queue(limit: usize) -> (Recorder, Taker) {
-    let inner = Arc::new(Inner { limit, state: Mutex::default(), wake: Condvar::new() });
+    queue_with(limit, PAUSE, LONGEST_WAIT)
+}
+
+fn queue_with(limit: usize, pause: Duration, longest_wait: Duration) -> (Recorder, Taker) {
+    let (state, wake) = (Mutex::default(), Condvar::new());
+    let inner = Arc::new(Inner { limit, pause, longest_wait, state, wake });
     (Recorder(Arc::clone(&inner)), Taker(inner))
 }
 
@@ -63,6 +68,8 @@ struct Entry {
 #[derive(Debug)]
 struct Inner {
     limit: usize,
+    pause: Duration,
+    longest_wait: Duration,
     state: Mutex<State>,
     wake: Condvar,
 }
@@ -130,7 +137,7 @@ impl Taker {
     /// Waits for lines and then for a pause, and returns them all; `None` once nobody can add any more. The last ones are
     /// written by then.
     pub(super) fn take(&self) -> Option<Batch> {
-        let Inner { state, wake, .. } = &*self.0;
+        let Inner { state, wake, pause, longest_wait, .. } = &*self.0;
         let mut state = state.lock();
         while state.next.is_empty() {
             if state.is_closed {
@@ -138,9 +145,9 @@ impl Taker {
             }
             wake.wait(&mut state);
         }
-        let deadline = Instant::now() + LONGEST_WAIT;
+        let deadline = Instant::now() + *longest_wait;
         while !self.0.is_urgent(&state) {
-            let (count, until) = (state.next.lines.len(), (Instant::now() + PAUSE).min(deadline));
+            let (count, until) = (state.next.lines.len(), (Instant::now() + *pause).min(deadline));
             let is_over = wake.wait_until(&mut state, until).timed_out();
             if is_over && (state.next.lines.len() == count || until == deadline) {
                 break;
@@ -316,17 +323,25 @@ mod tests {
 
     #[test]
     fn much_is_taken_at_once_and_what_has_no_room_is_counted() {
-        let (recorder, taker) = queue(4 * size_of::<Entry>());
+        const HOUR: Duration = Duration::from_secs(3600);
+        let (recorder, taker) = queue_with(4 * size_of::<Entry>(), HOUR, HOUR);
         for number in 0..10 {
             add(&recorder, &number.to_string());
         }
-        let start = Instant::now();
-        let batch = taker.take().unwrap();
-        assert!(start.elapsed() < PAUSE);
+        // A pause would have no end here.
+        let (told, taken) = mpsc::channel();
+        let taking = std::thread::spawn(move || {
+            let batch = taker.take();
+            drop(told.send((taker, batch)));
+        });
+        let (taker, batch) = taken.recv_timeout(Duration::from_secs(20)).unwrap();
+        taking.join().unwrap();
+        let batch = batch.unwrap();
         assert_eq!((texts(&batch).len(), batch.missing), (4, 6));
         // It is still being written.
         add(&recorder, "no room");
         taker.written(batch);
+        let _flushed = recorder.flush();
         let batch = taker.take().unwrap();
         assert_eq!(batch.missing, 1);
         taker.written(batch);
