@@ -63,6 +63,8 @@ pub struct SearchResult {
     pub found: usize,
     /// How many were searched.
     pub searched: usize,
+    /// How many lines of transcripts were decoded for that: only those that have a word.
+    pub decoded: usize,
 }
 
 /// Finds the words of a query in texts.

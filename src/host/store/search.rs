@@ -80,6 +80,8 @@ struct Search<'a> {
     matcher: Matcher,
     /// The words as they stand in JSON.
     in_json: Vec<Regex>,
+    /// How many lines were decoded.
+    decoded: AtomicUsize,
     is_over: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -95,6 +97,7 @@ pub(super) fn run(
         folder: transcripts::folder_in(folder),
         matcher: Matcher::new(query)?,
         in_json: in_json.collect::<Result<_, _>>()?,
+        decoded: AtomicUsize::new(0),
         is_over,
     };
     let sessions = listed::of_all_folders(folder);
@@ -113,8 +116,9 @@ pub(super) fn run(
     }
     hits.sort_by_key(|(at, _)| *at);
     let (found, searched) = (hits.len(), sessions.len());
+    let decoded = search.decoded.into_inner();
     let hits = hits.into_iter().take(MAX_HITS).map(|(_, hit)| hit).collect();
-    Ok(Some(SearchResult { hits, found, searched }))
+    Ok(Some(SearchResult { hits, found, searched, decoded }))
 }
 
 /// Returns a pattern for a word in a JSON string. Beside these characters only control characters are escaped in transcripts,
@@ -200,6 +204,7 @@ impl Scan<'_> {
     }
 
     fn look_at_line(&mut self, line: &[u8]) {
+        self.search.decoded.fetch_add(1, Ordering::Relaxed);
         // A line that cannot be decoded is one that a later version has written, or the header.
         let Ok(Line { entry, more }) = serde_json::from_slice(line) else { return };
         let (message, tool) = entry.map_or((None, None), |entry| (entry.message, entry.tool));

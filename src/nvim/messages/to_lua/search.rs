@@ -44,7 +44,7 @@ pub(in crate::nvim) struct FoundSession {
 
 impl Found {
     pub(super) fn new(request: u64, result: SearchResult) -> Self {
-        let SearchResult { hits, found, searched } = result;
+        let SearchResult { hits, found, searched, .. } = result;
         Self { request, items: each(hits, Into::into), count: found, searched }
     }
 }

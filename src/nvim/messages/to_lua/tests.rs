@@ -281,7 +281,7 @@ fn found() -> EditorMessage {
         SearchHit { session: session.clone(), title: marked.clone(), line: Some(marked) },
         SearchHit { session, title: MarkedLine::default(), line: None },
     ];
-    EditorMessage::Found(3, SearchResult { hits, found: 5, searched: 6 })
+    EditorMessage::Found(3, SearchResult { hits, found: 5, searched: 6, decoded: 7 })
 }
 
 fn shown() -> Vec<EditorMessage> {
