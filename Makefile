@@ -16,6 +16,7 @@ export PATH := $(if $(python),$(python):)$(PATH)
 language-servers = pyright@1.1.402 typescript-language-server@4.3.4 typescript@5.8.3
 sdks = crate_0_1_1 python typescript
 nvim-tests = --test in_neovim --test alone --test random
+pauses = $(addsuffix ::,chats_speed completion_speed many_files review_speed traffic_speed)
 lua = $(wildcard lua plugin tests build.lua)
 # With cargo-nextest the tests of all binaries run in parallel; .config/nextest.toml says which must run alone. SHARE=2/3
 # runs the second third of them; without cargo-nextest, SHARE is ignored.
@@ -161,7 +162,7 @@ format: ## Format the Rust and Lua code
 	@PATH="$$PWD/target/tools/bin:$$PATH"; stylua $(lua)
 
 .PHONY: bench
-bench: bench-checkpoints bench-review ## Measure checkpoints and reviews, and compare with the reference clients (BENCH: folder of the benchmark)
+bench: bench-times bench-pauses ## Measure times and pauses beside references, and compare with the reference clients (BENCH: folder of the benchmark)
 	@if [ ! -x "$(BENCH)/run" ]; then \
 	  echo "left out: the comparison with the reference clients, there is no $(BENCH)/run (set BENCH to the folder of the benchmark)"; \
 	else \
@@ -174,10 +175,12 @@ bench-clients: build
 	nvim=$(nvim) && "$(BENCH)/run" --nvim "$$nvim" --path limits_bin=target/bench-limits/release --path rat="$(CURDIR)" \
 	  --clients "$(BENCH_CLIENTS)" --scenarios "$(BENCH_SCENARIOS)" --reps "$(BENCH_REPS)" --out target/bench
 
-.PHONY: bench-checkpoints
-bench-checkpoints: ## Measure checkpoints beside git status, on files below TMPDIR
+.PHONY: bench-times
+bench-times: ## Measure checkpoints beside git status, searches beside reading, and so on, on files below TMPDIR
 	$(CARGO) test --release --locked --test bench -- --test-threads=1 --nocapture
 
-.PHONY: bench-review
-bench-review: ## Measure reviews and decisions with 20,000 pending hunks in Neovim
-	nvim=$(nvim) && NVIM_BIN="$$nvim" $(CARGO) test --release --locked --test alone -- --test-threads=1 --nocapture review_speed::
+.PHONY: bench-pauses
+bench-pauses: ## Measure how long Neovim does nothing else at most, beside a piece of work that is known
+	nvim=$(nvim) && export RAT_BENCH=1 NVIM_BIN="$$nvim" && \
+	  $(CARGO) test --release --locked --test alone -- --test-threads=1 --nocapture $(pauses) && \
+	  $(CARGO) test --release --locked --test in_neovim -- --test-threads=1 --nocapture terminals::flood::

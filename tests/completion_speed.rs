@@ -1,5 +1,5 @@
 //! `@files` in a project of a hundred thousand: offered for each key, in small pieces of work for Neovim, in little memory. How
-//! fast they are found is measured by `bench.rs`.
+//! fast they are found is measured by `bench/project_files.rs`.
 
 use crate::alone;
 use crate::support::{Amount, Chat, Held, Nvim, Work};

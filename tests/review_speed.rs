@@ -1,5 +1,5 @@
 //! What a review asks of Neovim with 20,000 pending hunks: opening it, and deciding on one of them. The figures go to stderr; how
-//! long it takes is measured by `bench/review.rs`.
+//! long it takes is measured by `make bench-pauses`.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,7 +1,8 @@
 //! Counts what Neovim does in one piece, for which a key has to wait: instructions of Lua, calls of the API and bytes that go
-//! through either. Unlike times, they are the same on a busy machine.
+//! through either. Unlike times, they are the same on a busy machine. With `RAT_BENCH`, times are taken instead, for people to
+//! read.
 
-use super::Nvim;
+use super::{CLOCK, Nvim};
 use serde_json::json;
 use std::fmt::{self, Display, Formatter};
 
@@ -116,6 +117,47 @@ pub const WORK: &str = r#"
     end
 "#;
 
+/// Lua that takes times under the same names, after [`CLOCK`]: of everything, of the longest piece, and as a reference of this very
+/// Neovim, of ten thousand lines that a buffer gets.
+const TIMES: &str = r#"
+    local gap, last, began = 0, 0, 0
+    local watch = vim.uv.new_timer()
+    Work = {}
+    function Work.begin()
+      gap, last, began = 0, clock(), clock()
+      watch:start(0, 1, function()
+        local now = clock()
+        gap, last = math.max(gap, now - last), now
+      end)
+    end
+    local function reference()
+      local lines, buf = {}, vim.api.nvim_create_buf(false, true)
+      for line = 1, 10000 do
+        lines[line] = ("line %d of the reference"):format(line)
+      end
+      local least = math.huge
+      for _ = 1, 5 do
+        local start = vim.uv.hrtime()
+        vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+        least = math.min(least, vim.uv.hrtime() - start)
+      end
+      vim.api.nvim_buf_delete(buf, { force = true })
+      return least
+    end
+    function Work.stop()
+      watch:stop()
+      local all, longest = (clock() - began) / 1e6, gap / 1e6
+      local known = reference() / 1e6
+      return { { 0, 0, 0 }, { 0, 0, 0 }, 0, ("%.0f ms, longest pause %.2f ms, 10,000 lines %.2f ms: %.2f"):format(
+        all, longest, known, longest / known) }
+    end
+"#;
+
+/// Whether times are taken.
+fn takes_times() -> bool {
+    std::env::var_os("RAT_BENCH").is_some()
+}
+
 /// Work of Neovim, of one piece or of many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
@@ -143,7 +185,8 @@ pub struct Work {
 impl Work {
     /// Makes Neovim count; once is enough.
     pub fn prepare(nvim: &mut Nvim) {
-        nvim.lua(WORK, json!([]));
+        let code = if takes_times() { format!("{CLOCK}{TIMES}") } else { WORK.to_owned() };
+        nvim.lua(&code, json!([]));
     }
 
     /// Counts from here on.
@@ -166,7 +209,7 @@ impl Work {
             most: amount(0),
             all: amount(1),
             pieces: told[2].as_u64().unwrap(),
-            largest: told[3].to_string(),
+            largest: told[3].as_str().map_or_else(|| told[3].to_string(), str::to_owned),
         }
     }
 
@@ -190,6 +233,9 @@ impl Amount {
 impl Display for Work {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { most, all, pieces, largest } = self;
+        if takes_times() {
+            return f.write_str(largest);
+        }
         write!(f, "{most} at most, {all} in {pieces} pieces; largest: {largest}")
     }
 }

@@ -1,7 +1,6 @@
-//! How fast checkpoints are, beside `git status` on the same files. Run by `make bench-checkpoints`, which prints a table:
-//! ratios within one run count, as machines are noisy. Checks nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement fails by panic")]
+//! How fast checkpoints are, beside `git status` on the same files.
 
+use super::{TIMES, median};
 use rat_nvim::host::checkpoints::Checkpoints;
 use rat_nvim::host::checkpoints::entry::FileChange;
 use rat_nvim::host::checkpoints::limits::Limits;
@@ -14,9 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
-
-/// How often each time is taken.
-const TIMES: usize = 7;
 
 /// How many files are in one folder, and how many folders in one above them.
 const FILES: usize = 12;
@@ -104,11 +100,6 @@ fn text(random: &mut u64) -> Vec<u8> {
         }
     }
     text
-}
-
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64() * 1000.0
 }
 
 fn soon() -> tokio::time::Instant {
