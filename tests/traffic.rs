@@ -137,11 +137,11 @@ fn nothing_is_sent_to_a_closed_page() {
     chat.nvim.lua(COUNT, json!([]));
     chat.nvim.command("RatTrace");
     let first = poll_shown(&mut chat.nvim, "the page", |lines| !lines.is_empty()).len();
-    for number in 0..300 {
+    for number in 0..600 {
         chat.say(&format!("piece {number} "));
     }
     poll_shown(&mut chat.nvim, "the last piece", |lines| {
-        lines.len() == first + 300 && lines.last().is_some_and(|line| line.contains("piece 299"))
+        lines.len() == first + 600 && lines.last().is_some_and(|line| line.contains("piece 599"))
     });
     // One of them may come late and the next one in time, but no more of them than there was time for. The page itself and
     // its first piece need not wait.

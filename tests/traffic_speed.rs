@@ -17,6 +17,19 @@ const TOGETHER: usize = 20;
 /// The most work that a key may have to wait for.
 const MOST: Amount = Amount { steps: 50_000, calls: 1_100, bytes: 210_000 };
 
+/// The most messages that are shown at once; one frame may bring a few such pieces.
+const MOST_SHOWN: u64 = 60;
+
+/// Counts them.
+const COUNT: &str = r#"
+    local trace_page = require("rat.view.trace_page")
+    local arrived = trace_page.arrived
+    MostShown = 0
+    trace_page.arrived = function(payload)
+      MostShown = math.max(MostShown, #payload.items)
+      arrived(payload)
+    end"#;
+
 /// A debug build takes several times as long as the one that users have.
 const SLOWER: u32 = if cfg!(debug_assertions) { 6 } else { 1 };
 
@@ -36,6 +49,7 @@ fn expect_small_pieces(chat: &mut Chat, what: &str, command: &str, is_done: &str
 fn a_hundred_megabytes_are_saved_and_filtered_in_small_pieces() {
     let _alone = crate::alone();
     let mut chat = Chat::in_turn();
+    chat.nvim.lua(COUNT, json!([]));
     Work::prepare(&mut chat.nvim);
     for number in 0..MESSAGES {
         let output = format!("number {number}. ").repeat(SIZE / format!("number {number}. ").len());
@@ -64,4 +78,6 @@ fn a_hundred_megabytes_are_saved_and_filtered_in_small_pieces() {
     expect_small_pieces(&mut chat, "filtering 100 MB", "RatTrace needle", &shows("· needle"));
     let last = format!("call {}", MESSAGES - 1);
     expect_small_pieces(&mut chat, "showing 100 MB", "RatTrace tool_call", &shows(&last));
+    let most = chat.nvim.eval("MostShown").as_u64().unwrap();
+    assert!((1..=MOST_SHOWN).contains(&most), "{most} messages at once");
 }
