@@ -37,10 +37,7 @@ fn remote(url: &str) -> AgentConfig {
 
 /// A bridge to the agent behind a gateway, after the handshake.
 async fn connected(config: AgentConfig) -> Bridge {
-    connect(Bridge::new(), config).await
-}
-
-async fn connect(mut bridge: Bridge, config: AgentConfig) -> Bridge {
+    let mut bridge = Bridge::new();
     bridge.start(AGENT, config);
     bridge.call(1, Call::Initialize, Some(PATIENCE));
     let (_, reply) = bridge.reply().await;
@@ -94,8 +91,7 @@ async fn a_conversation_goes_both_ways() {
     let folder = TempFolder::new();
     for way in WAYS {
         let gateway = Gateway::start(way, agent("say(text)\nsay('ä\\n\"')"), folder.path());
-        // Nobody waits for a time to be over when it is stopped.
-        let mut bridge = connect(Bridge::patient(), remote(&gateway.url)).await;
+        let mut bridge = connected(remote(&gateway.url)).await;
         for number in 0..3 {
             let text = format!("prompt {number}");
             prompt(&mut bridge, 2 + number, &text);
@@ -103,6 +99,7 @@ async fn a_conversation_goes_both_ways() {
             assert_eq!(texts, [text.as_str(), "ä\n\""], "{way:?}");
             assert!(is_end_of_turn(&end), "{way:?}: {end:?}");
         }
+        // The bridge does not wait for the end of a time that an agent may take.
         bridge.run(AgentCommand::Stop);
         assert_eq!(bridge.exit().await.cause, ExitCause::HungUp(String::new()), "{way:?}");
         let requests = gateway.requests();
@@ -333,7 +330,7 @@ async fn a_slow_server_can_be_stopped() {
         let folder = TempFolder::new();
         let gateway = Gateway::start(way, agent("say(text)"), folder.path());
         gateway.hold(true);
-        let mut bridge = Bridge::new();
+        let mut bridge = Bridge::hasty(16);
         bridge.start(AGENT, remote(&gateway.url));
         bridge.call(1, Call::Initialize, None);
         while gateway.requests().is_empty() {

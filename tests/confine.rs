@@ -428,7 +428,7 @@ time.sleep(60)
         mark = strays::VARIABLE
     );
     let confinement = Some(only(&folder.folder("root")));
-    let mut bridge = Bridge::new();
+    let mut bridge = Bridge::hasty(16);
     bridge.start(AGENT, AgentConfig { confinement, ..python(&script) });
     assert_eq!(bridge.text().await, "13");
     assert_eq!(bridge.text().await, "True True");

@@ -15,7 +15,7 @@ fn memory() -> u64 {
 async fn an_agent_that_reads_nothing_is_stopped_before_memory_is_full() {
     let before = memory();
     let method = "m".repeat(4000);
-    let mut bridge = Bridge::new();
+    let mut bridge = Bridge::hasty(16);
     let script = format!(
         r#"
 line = json.dumps({{"jsonrpc": "2.0", "id": 1, "method": "{method}"}}) + "\n"

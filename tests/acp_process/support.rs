@@ -61,13 +61,14 @@ impl Bridge {
         Self::with(None, 16)
     }
 
-    /// One that gives agents so much time for each step of their end that no test sees it pass.
-    pub(crate) fn patient() -> Self {
-        Self::with_grace(None, 16, PATIENCE * 10)
+    /// One that gives agents so much time for each step of their end that no test sees it pass, however busy the machine is.
+    pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
+        Self::with_grace(watchdog, room, PATIENCE * 10)
     }
 
-    pub(crate) fn with(watchdog: Option<Watchdog>, room: usize) -> Self {
-        Self::with_grace(watchdog, room, Duration::from_millis(200))
+    /// One that gives them hardly any time, for agents that take all they get.
+    pub(crate) fn hasty(room: usize) -> Self {
+        Self::with_grace(None, room, Duration::from_millis(200))
     }
 
     fn with_grace(watchdog: Option<Watchdog>, room: usize, time: Duration) -> Self {
@@ -85,9 +86,12 @@ impl Bridge {
 
     /// A bridge with one agent that runs `script`.
     pub(crate) fn running(script: &str) -> Self {
-        let mut bridge = Self::new();
-        bridge.start(AGENT, python(script));
-        bridge
+        Self::new().with_agent(script)
+    }
+
+    pub(crate) fn with_agent(mut self, script: &str) -> Self {
+        self.start(AGENT, python(script));
+        self
     }
 
     pub(crate) fn start(&mut self, agent: AgentId, config: AgentConfig) {

@@ -19,7 +19,7 @@ end
 local function poll_words(nvim, ...)
   local wanted = { ... }
   local found
-  local ok = vim.wait(10000, function()
+  local ok = vim.wait(20000, function()
     found = words(nvim)
     return vim.deep_equal(found, wanted)
   end, 5)
@@ -171,7 +171,7 @@ case("a large file is looked at in slices, and its symbols come in its order", f
       end, symbols)
     end)
     local at_once = names ~= nil
-    vim.wait(10000, function()
+    vim.wait(20000, function()
       return names ~= nil
     end, 1)
     return { at_once, vim.deep_equal(names, wanted) }

@@ -125,7 +125,7 @@ case("the binary ends with Neovim", function()
   same(vim.uv.kill(pid, 0), 0)
   pcall(nvim.command, nvim, "qall!")
   same(
-    vim.wait(5000, function()
+    vim.wait(20000, function()
       return vim.uv.kill(pid, 0) ~= 0
     end, 5),
     true

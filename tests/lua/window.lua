@@ -353,7 +353,7 @@ case("write all, quit all and a modified draft", function()
   same(nvim:lua("return vim.fn.getline(1)"), "draft")
   pcall(nvim.command, nvim, "wqall")
   same(
-    vim.wait(5000, function()
+    vim.wait(20000, function()
       return vim.fn.jobwait({ nvim.channel }, 0)[1] ~= -1
     end, 5),
     true

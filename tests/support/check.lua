@@ -6,7 +6,7 @@ M.root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(this)))
 vim.opt.runtimepath:prepend(M.root)
 
 --- How long anything may take, in milliseconds; only a failing check waits that long.
-local DEADLINE_MS = 10000
+local DEADLINE_MS = 20000
 
 local failures, cases = {}, 0
 local children = {}
