@@ -24,7 +24,7 @@ ifneq ($(shell command -v cargo-nextest),)
 run-tests = $(CARGO) nextest run --locked --no-fail-fast $(if $(SHARE),--partition hash:$(SHARE)) $(1)
 agent-tests = $(call run-tests,--test real_agents --test-threads 3) --
 else
-measuring = terminals::flood:: documents::speed:: documents::large::
+measuring = terminals::flood::
 run-tests = $(CARGO) test --locked --no-fail-fast $(1) -- $(measuring:%=--skip %) \
 	  && $(CARGO) test --locked --test in_neovim -- --test-threads=1 $(measuring)
 agent-tests = $(CARGO) test --locked --test real_agents -- --test-threads=3

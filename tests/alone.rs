@@ -1,4 +1,4 @@
-//! Tests that measure time or memory: nothing may run beside them.
+//! Tests that measure memory, or that a benchmark times: nothing may run beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panic")]
 
 mod support;

@@ -273,9 +273,7 @@ fn work_is_counted_for_each_event_of_the_main_loop() {
         assert!(counts(ten.all) >= 9 * single, "{what}: {one}; {ten}");
         assert!(counts(large.most) >= 9 * single, "{what}: {one}; {large}");
     }
-    assert_eq!(
-        nvim.command_error("lua vim.api.nvim_buf_get_lines(99, 0, 1, true)")
-            .contains("Invalid buffer id"),
-        true
-    );
+    // What is counted still fails as before.
+    let error = nvim.command_error("lua vim.api.nvim_buf_get_lines(99, 0, 1, true)");
+    assert!(error.contains("Invalid buffer id"), "{error}");
 }

@@ -29,9 +29,10 @@ fn entries(session: usize) -> Vec<(usize, Entry)> {
 
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => files_below(&entry.path(), files),
-            false => files.push(entry.path()),
+        if entry.file_type().unwrap().is_dir() {
+            files_below(&entry.path(), files);
+        } else {
+            files.push(entry.path());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Large texts: what a write costs the user who types meanwhile, in counted work. Figures go to stderr.
 
 use super::nvim::Nvim;
+use super::work::work_of;
 use crate::support::Amount;
 
 /// All work for a few lines of a text, however long that is.
@@ -32,14 +33,14 @@ async fn one_line_of_ten_megabytes_is_changed_by_its_word() {
          end",
     )
     .await;
-    let (read, _) = nvim.work_of("one line of 10 MB, read", nvim.read(&path)).await;
+    let (read, _) = work_of(&nvim, "one line of 10 MB, read", nvim.read(&path)).await;
     assert_eq!(read.unwrap(), format!("{line}\n"));
     let mut new = line.clone();
     for round in 0..2 {
         new.replace_range(5_000_000..5_000_004, ["word", "more"][round]);
         let sent = format!("{new}\n");
         let write = Box::pin(nvim.write(&path, &sent));
-        let (written, work) = nvim.work_of("one line of 10 MB, write", write).await;
+        let (written, work) = work_of(&nvim, "one line of 10 MB, write", write).await;
         assert_eq!(written.unwrap().hunks.len(), 1);
         assert!(nvim.disk("line.json") == sent);
         assert!(nvim.eval("vim.fn.getline(1)").await == new);
@@ -63,7 +64,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     nvim.lua("listen()").await;
     let new = text.replace("line 7\n", "seven\n").replace("line 199990\n", "");
     let write = Box::pin(nvim.write(&path, &new));
-    let (written, work) = nvim.work_of("200 000 lines, write", write).await;
+    let (written, work) = work_of(&nvim, "200 000 lines, write", write).await;
     assert_eq!(written.unwrap().hunks.len(), 2);
     assert!(nvim.disk("lines.txt") == new);
     assert_eq!(nvim.eval("table.concat(seen, ' ')").await, "199990-199991>199990 7-8>8");
@@ -72,7 +73,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     nvim.command("call setline(100000, 'user')").await;
     let newer = new.replace("line 50000\n", "agent\n");
     let write = Box::pin(nvim.write(&path, &newer));
-    let (written, work) = nvim.work_of("200 000 lines, unsaved", write).await;
+    let (written, work) = work_of(&nvim, "200 000 lines, unsaved", write).await;
     work.expect_within("a few lines", FEW_LINES);
     assert_eq!(written.unwrap().hunks.len(), 1);
     assert!(nvim.disk("lines.txt") == newer);
@@ -82,7 +83,7 @@ async fn two_hundred_thousand_lines_are_changed_by_their_few() {
     let newest = newer.replace("line 60000\n", "disk\n");
     nvim.put("lines.txt", &newest);
     let adopt = nvim.disk_changed(&path);
-    let (adopted, work) = nvim.work_of("200 000 lines, adopted", adopt).await;
+    let (adopted, work) = work_of(&nvim, "200 000 lines, adopted", adopt).await;
     assert_eq!(adopted.unwrap().unwrap().hunks.len(), 1);
     work.expect_within("one line on disk", FEW_LINES);
 }

@@ -23,4 +23,5 @@ mod special_files;
 mod speed;
 mod unopened;
 mod unsaved;
+mod work;
 mod write;

@@ -1,13 +1,11 @@
 //! A Neovim of its own for each test, with documents connected to it. Every wait has a deadline.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::{WORK, Work};
 use rat_nvim::bridge::editor::NvimEditor;
 use rat_nvim::core::messages::files::Consent;
 use rat_nvim::core::messages::policy::WriteDirty;
@@ -166,18 +164,6 @@ impl Nvim {
             Value::String(text) => text.into_str().unwrap(),
             other => other.to_string(),
         }
-    }
-
-    /// Counts what Neovim does meanwhile; figures go to stderr.
-    pub(crate) async fn work_of<T>(&self, what: &str, work: impl Future<Output = T>) -> (T, Work) {
-        let begin = "if not Work then assert(loadstring(...))() end Work.begin()";
-        self.lua_with(begin, vec![WORK.into()]).await;
-        let done = work.await;
-        let counted = self.eval("vim.json.encode(Work.stop())").await;
-        let counted = Work::read(&serde_json::from_str(&counted).unwrap());
-        // A figure that cannot be shown is no failure.
-        let _ = writeln!(std::io::stderr(), "{what}: {counted}");
-        (done, counted)
     }
 
     pub(crate) async fn command(&self, command: &str) {

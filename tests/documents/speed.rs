@@ -3,6 +3,7 @@
 use rat_nvim::documents::editor::Editor;
 
 use super::nvim::Nvim;
+use super::work::work_of;
 use crate::support::Amount;
 
 fn numbered(lines: usize, width: usize) -> String {
@@ -23,14 +24,14 @@ async fn ten_megabytes_are_read_in_small_pieces() {
     nvim.command("call setline(7, 'unsaved')").await;
     let found = nvim.editor.find(&path, None).await.unwrap().unwrap();
     let snapshot = nvim.editor.snapshot(found.buffer.id);
-    let (text, work) = nvim.work_of("10 MB, snapshot", snapshot).await;
+    let (text, work) = work_of(&nvim, "10 MB, snapshot", snapshot).await;
     assert_eq!(text.unwrap().1.len(), 200_000);
     work.expect_pieces_within("a snapshot", SLICE);
     let part = nvim.read_part(&path, Some(150_000), Some(50));
-    let (part, work) = nvim.work_of("10 MB, 50 lines", part).await;
+    let (part, work) = work_of(&nvim, "10 MB, 50 lines", part).await;
     assert_eq!(part.unwrap().lines().count(), 50);
     work.expect_within("50 lines", SLICE);
-    let (whole, work) = nvim.work_of("10 MB, whole", nvim.read(&path)).await;
+    let (whole, work) = work_of(&nvim, "10 MB, whole", nvim.read(&path)).await;
     assert_eq!(whole.unwrap().len(), 200_000 * 52 - 44);
     work.expect_pieces_within("the whole text", SLICE);
 }
@@ -46,7 +47,7 @@ async fn a_megabyte_is_written_by_its_one_line() {
         let line = format!("changed {round}\n");
         let new = content.replacen("  10000\n", &line, 1);
         let write = Box::pin(nvim.write(&path, &new));
-        let (written, work) = nvim.work_of("1 MB, one line written", write).await;
+        let (written, work) = work_of(&nvim, "1 MB, one line written", write).await;
         assert_eq!(written.unwrap().hunks.len(), 1);
         assert_eq!(nvim.disk("big.txt"), new);
         work.expect_within("one line", ONE_LINE);
@@ -74,7 +75,7 @@ async fn twenty_thousand_lines_follow_one_line_on_disk_by_one_line() {
         for text in ["first\n", "second\n"] {
             nvim.put(name, content.replacen("  10000\n", text, 1));
             let what = format!("1 MB, one line on disk, {name}, {}", text.trim());
-            let (written, work) = nvim.work_of(&what, nvim.disk_changed(&path)).await;
+            let (written, work) = work_of(&nvim, &what, nvim.disk_changed(&path)).await;
             let written = written.unwrap().unwrap();
             assert_eq!((written.hunks.len(), written.unresolved.len()), (1, 0));
             assert_eq!(nvim.disk(name).len(), content.len() - 8 + text.len());

@@ -329,12 +329,12 @@ mod tests {
             add(&recorder, &number.to_string());
         }
         // A pause would have no end here.
-        let (told, taken) = mpsc::channel();
+        let (done, finished) = mpsc::channel();
         let taking = std::thread::spawn(move || {
             let batch = taker.take();
-            drop(told.send((taker, batch)));
+            drop(done.send((taker, batch)));
         });
-        let (taker, batch) = taken.recv_timeout(Duration::from_secs(20)).unwrap();
+        let (taker, batch) = finished.recv_timeout(Duration::from_secs(20)).unwrap();
         taking.join().unwrap();
         let batch = batch.unwrap();
         assert_eq!((texts(&batch).len(), batch.missing), (4, 6));
