@@ -123,13 +123,14 @@ fn a_change_is_that_of_the_call_that_ran() {
     // The clock of the file system may lag.
     let ended = SystemTime::now();
     chat.nvim.poll("a time after the call", |nvim| {
-        let path = nvim.cwd().join("c.txt");
-        fs::write(&path, "mine\n").unwrap();
+        let path = nvim.cwd().with_file_name("clock");
+        fs::write(&path, "").unwrap();
         let of = path.metadata().unwrap();
-        let changed =
-            Duration::new(of.ctime().try_into().unwrap(), of.ctime_nsec().try_into().unwrap());
+        let (seconds, nanoseconds) = (of.ctime().try_into(), of.ctime_nsec().try_into());
+        let changed = Duration::new(seconds.unwrap(), nanoseconds.unwrap());
         SystemTime::UNIX_EPOCH + changed > ended
     });
+    write(&chat, "c.txt", "mine\n");
     chat.nvim.poll("the user's change", |nvim| {
         let name = nvim.cwd().join("c.txt").to_str().unwrap().to_owned();
         nvim.buffer_lines(&name) == ["mine"]

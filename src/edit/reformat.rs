@@ -4,6 +4,7 @@
 use super::hunks::Hunk;
 use super::record::weave::StepId;
 use super::text::Text;
+use std::collections::HashMap;
 
 /// Hunks by the step whose lines they reformat; `None` for all others. Their line numbers refer to the same text.
 pub(super) type Attributed = Vec<(Option<StepId>, Hunk)>;
@@ -58,28 +59,71 @@ fn is_same<'a>(
     old.into_iter().flat_map(visible).eq(new.into_iter().flat_map(visible))
 }
 
-/// Attributes the hunks of what a formatter has made, which may be more than white space: a line that it changes stays its owner's,
-/// and one that it adds is that of a line beside it.
+/// Attributes the hunks of what a formatter has made, which may be more than white space: a line that it changes or moves stays its
+/// owner's, and a blank line or a bracket that it adds is that of a line beside it.
 pub(super) fn attribute_formatted(
     hunks: Vec<Hunk>,
     text: &Text,
     owners: &[Option<StepId>],
 ) -> Attributed {
     let owner = |at: usize| owners.get(at).copied().flatten();
+    let removed = hunks.iter().flat_map(Hunk::old).filter(|at| *at < text.len());
+    let removed: HashMap<Vec<char>, Option<StepId>> =
+        removed.map(|at| (letters(text.line(at)).collect(), owner(at))).collect();
     let mut attributed = Attributed::new();
     for hunk in hunks.iter().flat_map(|hunk| aligned(hunk, text)) {
         if hunk.lines.is_empty() {
             attributed.extend(deletions(&hunk, owner));
-            continue;
-        }
-        let step = if hunk.removed > 0 {
-            hunk.old().find_map(owner)
+        } else if hunk.removed == 0 {
+            let beside = hunk.start.checked_sub(1).and_then(owner).or_else(|| owner(hunk.start));
+            attributed.extend(insertions(&hunk, beside, &removed));
         } else {
-            hunk.start.checked_sub(1).and_then(owner).or_else(|| owner(hunk.start))
-        };
-        attributed.push((step, hunk));
+            let is_others = |line: &String| {
+                let old = removed.get(&letters(line).collect::<Vec<char>>());
+                !is_blank(line) && matches!(old, Some(None))
+            };
+            let old =
+                hunk.old().filter(|at| *at < text.len()).flat_map(|at| letters(text.line(at)));
+            let is_same = old.eq(hunk.lines.iter().flat_map(|line| letters(line)));
+            let has_others = || !is_same && hunk.lines.iter().any(is_others);
+            let step = hunk.old().find_map(owner).filter(|_| !has_others());
+            attributed.push((step, hunk));
+        }
     }
     attributed
+}
+
+/// Splits a hunk that only adds lines: one that was removed elsewhere is its owner's, and what has no letters goes with the lines
+/// beside it.
+fn insertions(
+    hunk: &Hunk,
+    beside: Option<StepId>,
+    removed: &HashMap<Vec<char>, Option<StepId>>,
+) -> Attributed {
+    let mut split = Attributed::new();
+    for line in &hunk.lines {
+        let step = if is_blank(line) {
+            beside
+        } else {
+            removed.get(&letters(line).collect::<Vec<char>>()).copied().flatten()
+        };
+        match split.last_mut() {
+            Some((last, hunk)) if *last == step => hunk.lines.push(line.clone()),
+            _ => {
+                let lines = vec![line.clone()];
+                split.push((step, Hunk { start: hunk.start, removed: 0, lines }));
+            }
+        }
+    }
+    split
+}
+
+fn letters(line: &str) -> impl Iterator<Item = char> {
+    line.chars().filter(|character| character.is_alphanumeric())
+}
+
+fn is_blank(line: &str) -> bool {
+    letters(line).next().is_none()
 }
 
 /// Splits a hunk that only deletes lines.
@@ -147,7 +191,7 @@ impl Words {
     fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut words = Self::default();
         for line in lines {
-            words.characters.extend(line.chars().filter(|character| character.is_alphanumeric()));
+            words.characters.extend(letters(line));
             words.ends.push(words.characters.len());
         }
         words

@@ -58,20 +58,19 @@ fn edited(old: &Text, ops: &[u8], name: &str, count: &mut u32) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Some lines in quotes or in brackets, broken, joined with the next, or with a blank line before them.
+/// Some lines in quotes or in brackets, with a blank line before them, or moved to the end, as where lines are sorted.
 fn formatted(old: &Text, ops: &[u8]) -> String {
-    let mut new = String::new();
+    let (mut new, mut moved) = (String::new(), String::new());
     for (line, op) in old.lines().zip(ops.iter().chain(std::iter::repeat(&0))) {
         match op {
             1 => new.extend(["\"", line, "\",\n"]),
             2 => new.extend([line, "(\n)\n"]),
             3 => new.extend(["\n", line, "\n"]),
-            4 => new.extend([line, " "]),
+            4 => moved.extend([line, "\n"]),
             _ => new.extend([line, "\n"]),
         }
     }
-    new.truncate(new.trim_end_matches(' ').len());
-    if new.ends_with('\n') { new } else { new + "\n" }
+    new + &moved
 }
 
 fn name(by: bool) -> &'static str {

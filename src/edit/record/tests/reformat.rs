@@ -33,6 +33,26 @@ fn what_is_formatted_while_it_is_written_keeps_its_owner() {
     assert_eq!(*world.now(), Text::parse("\"one\"\ntwo\nthree\n\nmine = \"b\"\n"));
 }
 
+/// Holds (Review): A line of the user's that a formatter moves among lines of an agent stays the user's, as where imports are sorted.
+#[test]
+fn a_line_that_is_moved_keeps_its_owner() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\nb\nd\n2\n3\n");
+    world.user("1\nb\nd\n2\nc\n3\n");
+    world.formatter("1\nb\nc\nd\n2\n3\n");
+    let choice = world.choose("a");
+    world.reject(&choice);
+    assert_eq!(*world.now(), Text::parse("1\nc\n2\n3\n"));
+    // And the other way round.
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n2\nc\n3\n");
+    world.user("1\nb\nd\n2\nc\n3\n");
+    world.formatter("1\nb\nc\nd\n2\n3\n");
+    let choice = world.choose("a");
+    world.reject(&choice);
+    assert_eq!(*world.now(), Text::parse("1\nb\nd\n2\n3\n"));
+}
+
 /// Holds (Review): Undo and redo lead through what a formatter has made of an agent's lines.
 #[test]
 fn undo_leads_through_a_reformatting() {
