@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{Chat, Nvim};
 use crate::undo::{answer, poll_kept};
@@ -156,7 +156,7 @@ fn a_change_is_that_of_the_call_that_ran() {
 /// Holds (Review): What the user's own `git checkout` does in a turn, while no tool call runs, is not called the agent's, in conflict or not.
 #[test]
 fn a_checkout_by_hand_is_not_the_agents() {
-    let files = [("a.txt", "1\n2\n3\n"), ("gone.txt", "1\n")];
+    let files = [("a.txt", "1\n2\n3\n"), ("gone.txt", "1\n"), ("other.txt", "1\n")];
     let mut builder = Chat::builder();
     for (name, text) in files {
         builder = builder.file(name, text);
@@ -165,6 +165,17 @@ fn a_checkout_by_hand_is_not_the_agents() {
     for (name, _) in files {
         chat.nvim.command(&format!("wincmd t | edit {name}"));
     }
+    // A file that changes all the time is not followed.
+    let (mut count, mut wrote) = (1, None::<Instant>);
+    chat.nvim.poll("the watch", |nvim| {
+        let path = nvim.cwd().join("other.txt");
+        if wrote.is_none_or(|at| at.elapsed() > Duration::from_millis(500)) {
+            count += 1;
+            fs::write(&path, format!("{count}\n")).unwrap();
+            wrote = Some(Instant::now());
+        }
+        nvim.buffer_lines(path.to_str().unwrap()) != ["1"]
+    });
     chat.nvim.command("buffer a.txt | call setline(2, 'mine')");
     write(&chat, "a.txt", "1\ntwo\n3\n");
     let told = "The lines you changed in a.txt have also changed on disk. Yours are kept; :RatConflicts shows both.";
@@ -186,7 +197,7 @@ fn a_rejection_that_is_not_saved_says_so() {
     let path = chat.path("a.txt").to_str().unwrap().to_owned();
     chat.nvim.poll("the change", |nvim| nvim.buffer_lines(&path)[3] == "four");
     chat.nvim.command("call setline(1, 'mine')");
-    let told = "Rejected 1 hunk in a.txt; a.txt is not saved, so the rejected lines stay on disk until you write";
+    let told = "Rejected 1 hunk in a.txt (not saved)";
     reject_all(&mut chat, told);
     assert_eq!(disk(&chat, "a.txt"), "1\n2\n3\nfour\n");
     chat.nvim.command("silent write");

@@ -436,7 +436,7 @@ pub(super) fn choose(
 /// of that.
 fn narrowed(record: &Record<Origin>, scope: ChangeScope) -> ChangeScope {
     let is_one = match &scope.hunks {
-        SelectedHunks::At(lines) => lines.len() <= 1,
+        SelectedHunks::At(lines) | SelectedHunks::TheseOrAt(_, lines) => lines.len() <= 1,
         SelectedHunks::These(hunks) => hunks.len() == 1,
         SelectedHunks::All | SelectedHunks::Rows(..) => false,
     };
@@ -446,6 +446,9 @@ fn narrowed(record: &Record<Origin>, scope: ChangeScope) -> ChangeScope {
     let newest = match &scope.hunks {
         SelectedHunks::At(lines) => record.newest_at(lines),
         SelectedHunks::These(hunks) => record.newest_of(hunks),
+        SelectedHunks::TheseOrAt(hunks, lines) => {
+            record.newest_of(hunks).or_else(|| record.newest_at(lines))
+        }
         SelectedHunks::All | SelectedHunks::Rows(..) => None,
     };
     let newest = newest.map(|origin| origin.by.session.clone());
@@ -460,7 +463,12 @@ fn choose_pending(record: &Record<Origin>, scope: &ChangeScope) -> Choice {
     match &scope.hunks {
         SelectedHunks::All => record.choose(None, is_chosen),
         SelectedHunks::At(lines) => record.choose(Some(lines), is_chosen),
-        SelectedHunks::These(hunks) => record.choose_hunks(hunks, is_chosen),
+        SelectedHunks::TheseOrAt(hunks, lines) if record.newest_of(hunks).is_none() => {
+            record.choose(Some(lines), is_chosen)
+        }
+        SelectedHunks::These(hunks) | SelectedHunks::TheseOrAt(hunks, _) => {
+            record.choose_hunks(hunks, is_chosen)
+        }
         SelectedHunks::Rows(hunk, SelectedRows { removed, added }) => {
             record.choose_rows(*hunk, removed, added, is_chosen)
         }

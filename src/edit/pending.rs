@@ -104,7 +104,7 @@ impl<O> Record<O> {
                     lines.clear();
                 }
                 hidden.clear();
-            } else {
+            } else if line.dead.is_some_and(|step| self.is_pending(id, step)) {
                 hidden.push(id);
             }
             base += usize::from(in_base);

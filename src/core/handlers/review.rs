@@ -138,7 +138,11 @@ impl State {
         };
         let staying: Vec<&ReviewedFile> = files.iter().filter(|file| file.conflicts > 0).collect();
         let is_all = failed.is_empty() && staying.is_empty();
-        let done = self.what_was_reviewed(files, is_all).map(|what| format!("{verb} {what}"));
+        let is_rejection = action == ReviewAction::Reject;
+        let is_unsaved = |file: &ReviewedFile| file.is_unsaved && file.hunks > 0 && is_rejection;
+        let unsaved = if files.iter().any(is_unsaved) { " (not saved)" } else { "" };
+        let done = self.what_was_reviewed(files, is_all);
+        let done = done.map(|what| format!("{verb} {what}{unsaved}"));
         let stays = staying.first().map(|first| {
             let count =
                 user_messages::count(staying.iter().map(|file| file.conflicts).sum(), "hunk");
@@ -151,21 +155,14 @@ impl State {
             };
             format!("{count} in {place} stayed, because you edited the same lines: {advice}")
         });
-        let is_rejection = action == ReviewAction::Reject;
-        let unsaved = files.iter().filter(|file| file.is_unsaved && file.hunks > 0 && is_rejection);
-        let unsaved: Vec<String> = unsaved.map(|file| self.shorten(&file.path)).collect();
-        let unsaved = user_messages::names(&unsaved).map(|names| {
-            let are = if unsaved.len() == 1 { "is" } else { "are" };
-            format!("{names} {are} not saved, so the rejected lines stay on disk until you write")
-        });
         let failure = failed.first().map(|(path, why)| format!("{}: {why}", self.shorten(path)));
-        let level = match (&failure, &stays, &unsaved) {
-            (Some(_), ..) => Level::Error,
-            (None, None, None) => Level::Info,
-            _ => Level::Warn,
+        let level = match (&failure, &stays) {
+            (Some(_), _) => Level::Error,
+            (None, Some(_)) => Level::Warn,
+            (None, None) if !unsaved.is_empty() => Level::Warn,
+            (None, None) => Level::Info,
         };
-        let all = done.into_iter().chain(unsaved).chain(stays).chain(failure);
-        let parts: Vec<String> = all.collect();
+        let parts: Vec<String> = done.into_iter().chain(stays).chain(failure).collect();
         if parts.is_empty() {
             let verb = match action {
                 ReviewAction::Keep => "accept",

@@ -64,6 +64,9 @@ pub enum SelectedHunks {
     At(Range<usize>),
     /// These, as far as they are still pending.
     These(HashSet<HunkId>),
+    /// These as far as they are still pending; if none is, those that touch these lines (0-based): another decision has just made
+    /// other hunks of theirs.
+    TheseOrAt(HashSet<HunkId>, Range<usize>),
     /// Some lines of one.
     Rows(HunkId, SelectedRows),
 }

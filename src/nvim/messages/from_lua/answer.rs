@@ -312,6 +312,7 @@ impl TryFrom<Review> for UserAction {
         let first = review.first.map(from_zero).transpose()?;
         // The row after the last one; of an empty range, the first.
         let end = review.last.and_then(|last| usize::try_from(last).ok());
+        let lines = first.map(|first| first..end.map_or(first + 1, |end| end.max(first)));
         Ok(Self::Review(ReviewRequest {
             action: if review.keep { ReviewAction::Keep } else { ReviewAction::Reject },
             decision: review.decision,
@@ -338,10 +339,14 @@ impl TryFrom<Review> for UserAction {
                 (Some(hunks), Some(rows)) if let [hunk] = hunks[..] => {
                     SelectedHunks::Rows(HunkId(hunk), rows.into())
                 }
-                (Some(hunks), _) => SelectedHunks::These(hunks.into_iter().map(HunkId).collect()),
-                (None, _) => first.map_or(SelectedHunks::All, |first| {
-                    SelectedHunks::At(first..end.map_or(first + 1, |end| end.max(first)))
-                }),
+                (Some(hunks), _) => {
+                    let hunks = hunks.into_iter().map(HunkId).collect();
+                    match lines {
+                        Some(lines) => SelectedHunks::TheseOrAt(hunks, lines),
+                        None => SelectedHunks::These(hunks),
+                    }
+                }
+                (None, _) => lines.map_or(SelectedHunks::All, SelectedHunks::At),
             },
         }))
     }
