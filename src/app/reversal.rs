@@ -82,7 +82,7 @@ impl Reversal {
     }
 }
 
-/// Why a reversal was not carried out. Nothing was changed.
+/// A reversal that was not carried out: nothing was changed.
 #[derive(Debug)]
 pub(super) enum NotReversed {
     /// It would do something else by now than what was planned: this.

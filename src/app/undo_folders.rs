@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::iter::successors;
 use std::path::Path;
 
-/// Why a path is left alone whose folder is no folder any more.
+/// Told of a path that is left alone since its folder is no folder any more.
 const NO_FOLDER: &str = "something else stays where its folder was";
 
 /// Leaves what was in a folder in whose place something else stays. The ways are those of the changes.

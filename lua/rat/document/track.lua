@@ -46,7 +46,7 @@ local clean_at = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
---- How often Neovim has begun to wait for a key.
+--- Counts the times Neovim has waited for a key.
 local waits = 0
 --- Buffers whose write has begun since then.
 ---@type table<integer, boolean>

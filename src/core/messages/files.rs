@@ -78,7 +78,7 @@ pub struct FileChange {
     pub deleted: bool,
     /// `protocol` for a write through us, `disk` for a write by the agent itself.
     pub via: &'static str,
-    /// Whether the agent has done it, or else nobody knows.
+    /// Whether the agent certainly made it; otherwise somebody else may have.
     pub is_certain: bool,
 }
 
@@ -172,10 +172,10 @@ pub enum FileOutcome {
 /// Whether a tool call runs, for who has changed a file at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallState {
-    /// It runs.
+    /// From now on, what changes may be its doing.
     Runs,
-    /// It waits for the user.
+    /// Until the user answers, nothing is.
     Waits,
-    /// It has ended.
+    /// Nothing is any more.
     Ended,
 }
