@@ -224,7 +224,7 @@ impl<O> Record<O> {
     }
 
     /// Returns the steps that brought a line or took it away.
-    fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
+    pub(super) fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
         let line = self.weave.line(id);
         let revivals = self.weave.revivals(id).iter();
         let revivals = revivals.flat_map(|revival| revival.away.into_iter().chain(revival.back));

@@ -61,7 +61,7 @@ impl<O> Record<O> {
     }
 
     /// The step for which a line is only in the text, or only in the base.
-    fn last_change(&self, id: LineId) -> Option<StepId> {
+    pub(super) fn last_change(&self, id: LineId) -> Option<StepId> {
         let line = self.weave.line(id);
         if !line.is_alive() {
             return line.dead;
@@ -83,7 +83,8 @@ impl<O> Record<O> {
         self.each_run_and_hidden(|base, text, lines, _| each(base, text, lines));
     }
 
-    /// The same, and the lines there that are in neither: one agent has brought them, and another has taken them away.
+    /// The same, and the lines there that are in neither: an agent has brought them, and another or the user has taken them
+    /// away. Once the lines that they replaced are decided on, they must not come alone with an undo in the editor.
     pub(super) fn each_run_and_hidden(
         &self,
         mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId], &[LineId]),
@@ -104,7 +105,7 @@ impl<O> Record<O> {
                     lines.clear();
                 }
                 hidden.clear();
-            } else if line.dead.is_some_and(|step| self.is_pending(id, step)) {
+            } else if line.exists && self.steps_of(id).any(|step| self.is_pending(id, step)) {
                 hidden.push(id);
             }
             base += usize::from(in_base);

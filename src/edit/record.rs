@@ -411,11 +411,13 @@ impl<O: Clone> Record<O> {
         }
     }
 
-    /// For each line of the text, the step of an agent that has brought it and is pending.
+    /// For each line of the text, the step of an agent that has brought it, or put it back, and is pending.
     fn owners(&self) -> Vec<Option<StepId>> {
         let alive = self.weave.iter().filter(|(_, line)| line.is_alive());
-        let owner =
-            |(id, line): (LineId, &Line)| Some(line.born).filter(|step| self.is_pending(id, *step));
+        let owner = |(id, line): (LineId, &Line)| {
+            let is_pending = !self.is_in_base(id, line);
+            is_pending.then(|| self.last_change(id)).flatten()
+        };
         alive.map(owner).collect()
     }
 

@@ -1,10 +1,13 @@
 //! Finds out which of the changes that no agent made are a formatter's: those that only put other white space into lines of an
 //! agent, and whatever happens to a buffer while it is written. Such lines stay the agent's.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
 use super::hunks::Hunk;
 use super::record::weave::StepId;
 use super::text::Text;
-use std::collections::HashMap;
 
 /// Hunks by the step whose lines they reformat; `None` for all others. Their line numbers refer to the same text.
 pub(super) type Attributed = Vec<(Option<StepId>, Hunk)>;
@@ -67,46 +70,83 @@ pub(super) fn attribute_formatted(
     owners: &[Option<StepId>],
 ) -> Attributed {
     let owner = |at: usize| owners.get(at).copied().flatten();
-    let removed = hunks.iter().flat_map(Hunk::old).filter(|at| *at < text.len());
-    let removed: HashMap<Vec<char>, Option<StepId>> =
-        removed.map(|at| (letters(text.line(at)).collect(), owner(at))).collect();
+    let pieces: Vec<Hunk> = hunks
+        .iter()
+        .flat_map(|hunk| by_letters(hunk, text))
+        .flat_map(|hunk| aligned(&hunk, text))
+        .collect();
+    let mut moved = Moved::default();
+    for hunk in pieces.iter().filter(|hunk| !has_same_letters(hunk, text)) {
+        for at in hunk.old().filter(|at| *at < text.len() && !is_blank(text.line(*at))) {
+            moved.leaves(text.line(at), owner(at));
+        }
+        moved.comes(&hunk.lines);
+    }
     let mut attributed = Attributed::new();
-    for hunk in hunks.iter().flat_map(|hunk| aligned(hunk, text)) {
+    for hunk in pieces {
+        let beside = hunk.start.checked_sub(1).and_then(owner).or_else(|| owner(hunk.start));
         if hunk.lines.is_empty() {
             attributed.extend(deletions(&hunk, owner));
         } else if hunk.removed == 0 {
-            let beside = hunk.start.checked_sub(1).and_then(owner).or_else(|| owner(hunk.start));
-            attributed.extend(insertions(&hunk, beside, &removed));
+            attributed.extend(insertions(&hunk, (beside, None), &mut moved));
+        } else if !has_same_letters(&hunk, text) && hunk.lines.iter().any(|line| moved.has(line)) {
+            // What did not move has become what did not come from elsewhere.
+            let stays = |at: &usize| *at >= text.len() || !moved.is_to_come(text.line(*at));
+            let stays: Vec<_> = hunk.old().filter(stays).map(owner).collect();
+            let new = stays.first().copied().flatten().filter(|_| !stays.contains(&None));
+            let (start, lines) = (hunk.start + hunk.removed, hunk.lines.clone());
+            let beside = hunk.old().find_map(owner);
+            attributed.extend(deletions(&hunk, owner));
+            let added = Hunk { start, removed: 0, lines };
+            attributed.extend(insertions(&added, (beside, new), &mut moved));
         } else {
-            let is_others = |line: &String| {
-                let old = removed.get(&letters(line).collect::<Vec<char>>());
-                !is_blank(line) && matches!(old, Some(None))
-            };
-            let old =
-                hunk.old().filter(|at| *at < text.len()).flat_map(|at| letters(text.line(at)));
-            let is_same = old.eq(hunk.lines.iter().flat_map(|line| letters(line)));
-            let has_others = || !is_same && hunk.lines.iter().any(is_others);
-            let step = hunk.old().find_map(owner).filter(|_| !has_others());
-            attributed.push((step, hunk));
+            attributed.push((hunk.old().find_map(owner), hunk));
         }
     }
     attributed
 }
 
-/// Splits a hunk that only adds lines: one that was removed elsewhere is its owner's, and what has no letters goes with the lines
-/// beside it.
+/// Whose the lines are that go in one place and may come in another, by their letters and digits.
+#[derive(Default)]
+struct Moved {
+    left: HashMap<Vec<char>, VecDeque<Option<StepId>>>,
+    to_come: HashSet<Vec<char>>,
+}
+
+impl Moved {
+    fn leaves(&mut self, line: &str, owner: Option<StepId>) {
+        self.left.entry(letters(line).collect()).or_default().push_back(owner);
+    }
+
+    fn comes(&mut self, lines: &[String]) {
+        self.to_come.extend(lines.iter().map(|line| letters(line).collect()));
+    }
+
+    fn is_to_come(&self, line: &str) -> bool {
+        self.to_come.contains(&letters(line).collect::<Vec<char>>())
+    }
+
+    fn has(&self, line: &str) -> bool {
+        let owners = self.left.get(&letters(line).collect::<Vec<char>>());
+        owners.is_some_and(|owners| !owners.is_empty())
+    }
+
+    /// Returns whose a line is that comes, if it has left another place.
+    fn arrives(&mut self, line: &str) -> Option<Option<StepId>> {
+        self.left.get_mut(&letters(line).collect::<Vec<char>>())?.pop_front()
+    }
+}
+
+/// Splits a hunk that only adds lines: one that has left another place is its owner's, what has no letters goes with the lines
+/// `beside` it, and the rest is whose what is `new` is.
 fn insertions(
     hunk: &Hunk,
-    beside: Option<StepId>,
-    removed: &HashMap<Vec<char>, Option<StepId>>,
+    (beside, new): (Option<StepId>, Option<StepId>),
+    moved: &mut Moved,
 ) -> Attributed {
     let mut split = Attributed::new();
     for line in &hunk.lines {
-        let step = if is_blank(line) {
-            beside
-        } else {
-            removed.get(&letters(line).collect::<Vec<char>>()).copied().flatten()
-        };
+        let step = if is_blank(line) { beside } else { moved.arrives(line).unwrap_or(new) };
         match split.last_mut() {
             Some((last, hunk)) if *last == step => hunk.lines.push(line.clone()),
             _ => {
@@ -116,6 +156,11 @@ fn insertions(
         }
     }
     split
+}
+
+fn has_same_letters(hunk: &Hunk, text: &Text) -> bool {
+    let old = hunk.old().filter(|at| *at < text.len()).flat_map(|at| letters(text.line(at)));
+    old.eq(hunk.lines.iter().flat_map(|line| letters(line)))
 }
 
 fn letters(line: &str) -> impl Iterator<Item = char> {
@@ -136,6 +181,37 @@ fn deletions(hunk: &Hunk, owner: impl Fn(usize) -> Option<StepId>) -> Attributed
         }
     }
     split
+}
+
+/// Splits a hunk at the lines that have the same letters and digits on both sides.
+fn by_letters(hunk: &Hunk, text: &Text) -> Vec<Hunk> {
+    // Lines without letters are no landmarks: any two of them would be alike.
+    let named = |lines: &mut dyn Iterator<Item = &str>| -> (Vec<usize>, Vec<String>) {
+        let keys = lines.map(|line| letters(line).collect::<String>()).enumerate();
+        keys.filter(|(_, key)| !key.is_empty()).unzip()
+    };
+    let (old_at, old) =
+        named(&mut hunk.old().filter(|at| *at < text.len()).map(|at| text.line(at)));
+    let (new_at, new) = named(&mut hunk.lines.iter().map(String::as_str));
+    let mut cuts = vec![(0, 0)];
+    for op in capture_diff_slices(Algorithm::Myers, &old, &new) {
+        let DiffOp::Equal { old_index, new_index, len } = op else { continue };
+        for (at, place) in old_at[old_index..][..len].iter().zip(&new_at[new_index..]) {
+            cuts.extend([(*at, *place), (at + 1, place + 1)]);
+        }
+    }
+    cuts.push((hunk.removed, hunk.lines.len()));
+    cuts.dedup();
+    pieces(hunk, &cuts)
+}
+
+fn pieces(hunk: &Hunk, cuts: &[(usize, usize)]) -> Vec<Hunk> {
+    let piece = |cut: &[(usize, usize)]| Hunk {
+        start: hunk.start + cut[0].0,
+        removed: cut[1].0 - cut[0].0,
+        lines: hunk.lines[cut[0].1..cut[1].1].to_vec(),
+    };
+    cuts.windows(2).map(piece).collect()
 }
 
 /// Splits a hunk between lines where both sides have had the same letters and digits until there, or have the same from there on:
@@ -172,12 +248,7 @@ fn aligned(hunk: &Hunk, text: &Text) -> Vec<Hunk> {
     if cuts.last() != Some(&(hunk.removed, hunk.lines.len())) {
         cuts.push((hunk.removed, hunk.lines.len()));
     }
-    let piece = |cut: &[(usize, usize)]| Hunk {
-        start: hunk.start + cut[0].0,
-        removed: cut[1].0 - cut[0].0,
-        lines: hunk.lines[cut[0].1..cut[1].1].to_vec(),
-    };
-    cuts.windows(2).map(piece).collect()
+    pieces(hunk, &cuts)
 }
 
 /// The letters and digits of lines, and where each line ends in them.
@@ -273,6 +344,15 @@ mod tests {
             [(None, 1, Vec::new()), (Some(1), 0, lines(&[""]))]
         );
         assert_eq!(formatted(&[("a", 1), ("b", 1)], &["a"]), [(Some(1), 1, Vec::new())]);
+        // A line that moves away beside one that changes.
+        assert_eq!(
+            formatted(&[("a", 1), ("b", 2), ("c", 0), ("d", 0)], &["\"b\",", "c", "d", "a"]),
+            [
+                (Some(1), 1, Vec::new()),
+                (Some(2), 1, lines(&["\"b\","])),
+                (Some(1), 0, lines(&["a"])),
+            ]
+        );
     }
 
     #[test]

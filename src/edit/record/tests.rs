@@ -5,6 +5,8 @@ mod put_back;
 mod reformat;
 mod slots;
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::decision::Choice;
 use super::super::hunks::apply;
 use super::super::revision::Revision;
@@ -71,12 +73,36 @@ impl World {
         self.record.catch_up(&now);
     }
 
-    /// A formatter runs while the buffer is written.
+    /// A formatter runs while the buffer is written. Each line stays whose it was, but for one that it puts back where it was
+    /// before an agent moved it.
     fn formatter(&mut self, new: &str) {
+        let (before, old) = (self.owners(), self.now().content());
         self.becomes(Text::parse(new));
         let now = self.version();
         self.record.was_formatted(&now);
         self.record.catch_up(&now);
+        let (after, base) = (self.owners(), self.record.base());
+        for (line, owner) in &before {
+            let now = after.get(line).unwrap_or(owner);
+            if now.is_none() && base.lines().any(|it| letters(it) == *line) {
+                continue;
+            }
+            assert_eq!(owner, now, "whose {line} is in\n{old}formatted as\n{new}");
+        }
+    }
+
+    /// Whose each line is, by its letters and digits, without the lines that are there twice.
+    fn owners(&self) -> HashMap<String, Option<&'static str>> {
+        let (mut owners, mut twice) = (HashMap::new(), HashSet::new());
+        for (line, owner) in self.now().lines().zip(self.record.owners()) {
+            let letters = letters(line);
+            let owner = owner.and_then(|step| self.record.origins[step.index()]);
+            if owners.insert(letters.clone(), owner).is_some() {
+                twice.insert(letters);
+            }
+        }
+        owners.retain(|line, _| !line.is_empty() && !twice.contains(line));
+        owners
     }
 
     fn choose(&self, by: &str) -> Choice {
@@ -122,6 +148,10 @@ impl World {
         });
         assert_eq!(apply(&hunks.collect::<Vec<_>>(), &base), text, "base and pending hunks");
     }
+}
+
+fn letters(line: &str) -> String {
+    line.chars().filter(|it| it.is_alphanumeric()).collect()
 }
 
 fn one(base: &str, text: &str) -> Vec<(String, String)> {
@@ -230,6 +260,19 @@ fn keeping_a_step_keeps_what_it_replaced() {
     world.agent("b", "1\nzwei\n3\n");
     world.record.keep(&world.choose("b"));
     assert_eq!(world.pending(), []);
+}
+
+#[test]
+fn what_replaced_a_line_is_kept_with_its_going_also_where_the_user_has_deleted_it() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\ntwo\n3\n");
+    world.user("1\n3\n");
+    let choice = world.record.choose(Some(&(1..1)), |_| true);
+    world.record.keep(&choice);
+    world.goes_to(1);
+    assert_eq!(world.pending(), []);
+    assert_eq!(world.reject(&world.choose("a")), []);
+    assert_eq!(*world.now(), Text::parse("1\ntwo\n3\n"));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Whatever agents and the user do one after the other, in a property test.
 
-use std::collections::{HashMap, HashSet};
-
 use proptest::prelude::*;
 
 use super::*;

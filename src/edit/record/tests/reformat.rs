@@ -53,6 +53,39 @@ fn a_line_that_is_moved_keeps_its_owner() {
     assert_eq!(*world.now(), Text::parse("1\nb\nd\n2\n3\n"));
 }
 
+#[test]
+fn a_line_that_an_agent_put_back_stays_the_agents_when_it_is_formatted() {
+    let mut world = World::new("1\nx\n3\n");
+    world.user("1\nuser\n3\n");
+    world.agent("a", "1\nx\n3\n");
+    world.formatter("1\n\"x\",\n3\n");
+    assert_eq!(world.pending(), one("user", "\"x\","));
+    let choice = world.choose("a");
+    assert_eq!(world.reject(&choice), []);
+    assert_eq!(*world.now(), Text::parse("1\nuser\n3\n"));
+}
+
+#[test]
+fn lines_of_two_agents_that_are_formatted_and_moved_stay_whose_they_are() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\na\n2\n3\n");
+    world.agent("b", "1\na\nb\n2\n3\n");
+    world.formatter("1\n\"b\",\n2\n3\na\n");
+    let choice = world.choose("a");
+    world.reject(&choice);
+    assert_eq!(*world.now(), Text::parse("1\n\"b\",\n2\n3\n"));
+}
+
+#[test]
+fn a_blank_line_of_an_agent_that_moves_takes_no_line_of_the_users_with_it() {
+    let mut world = World::new("1\n2\n3\n");
+    world.agent("a", "1\n\n2\n3\n");
+    world.formatter("1\n2(\n)\n3\n\n");
+    let choice = world.choose("a");
+    world.reject(&choice);
+    assert_eq!(*world.now(), Text::parse("1\n2(\n)\n3\n\n"));
+}
+
 /// Holds (Review): Undo and redo lead through what a formatter has made of an agent's lines.
 #[test]
 fn undo_leads_through_a_reformatting() {
