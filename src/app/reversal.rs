@@ -119,8 +119,9 @@ impl Reversals {
                 in_buffers.push((way, change));
                 continue;
             }
-            if matches!(way, Way::DiskRejecting) {
+            if let Way::DiskRejecting { conflicts } = way {
                 rejecting.insert(change.path.clone());
+                outcome.conflicts += conflicts;
             }
             match self.take(way, what, change, None).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
@@ -299,7 +300,7 @@ impl Reversals {
         };
         match way {
             Way::Leave(why) => Err(why),
-            Way::Disk | Way::DiskRejecting => {
+            Way::Disk | Way::DiskRejecting { .. } => {
                 file(change.after.clone(), change.before.clone(), None)
             }
             Way::Merge(bytes) => {

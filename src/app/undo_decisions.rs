@@ -35,7 +35,10 @@ impl Reversals {
             let becomes = way.digest(change.before.as_ref());
             let action = match way {
                 Way::Leave(why) => PlannedAction::Leave(why.clone()),
-                Way::Reject { conflicts, is_exact: false, .. } => PlannedAction::Merge(*conflicts),
+                Way::Reject { conflicts, is_exact: false, .. }
+                | Way::DiskRejecting { conflicts: conflicts @ 1.. } => {
+                    PlannedAction::Merge(*conflicts)
+                }
                 Way::Merge(_) => PlannedAction::Merge(0),
                 _ => match (&change.before, &change.after) {
                     (None, Some(_)) => PlannedAction::Delete,
@@ -108,7 +111,7 @@ impl Reversals {
                 return Way::Leave(NOT_CERTAIN.to_owned());
             }
             if is_as_left && self.is_kept(turn, change).await {
-                return Way::DiskRejecting;
+                return Way::DiskRejecting { conflicts: 0 };
             }
         }
         if let Some(without) = without.filter(|_| !is_contradicted) {
@@ -174,7 +177,7 @@ impl Reversals {
         // Whatever has become of the turn's lines meanwhile: the file is again as it left it.
         let is_changed = change.before != change.after;
         if is_on_disk && is_changed && self.is_kept(turn, change).await {
-            return Way::DiskRejecting;
+            return Way::DiskRejecting { conflicts: without.conflicts };
         }
         if without.hunks == 0 {
             let why = if without.conflicts > 0 { CONTESTED } else { as_before };
@@ -182,7 +185,7 @@ impl Reversals {
         }
         let is_exact = self.is_exact(turn, change, without).await;
         if is_on_disk && is_exact {
-            return Way::DiskRejecting;
+            return Way::DiskRejecting { conflicts: 0 };
         }
         let lines: Vec<&str> = without.text.lines().collect();
         let digest = digest(&(lines, without.exists));

@@ -9,7 +9,10 @@ pub(super) enum Way {
     /// The file on disk, byte for byte.
     Disk,
     /// The same, and what is pending of the turn is rejected by that.
-    DiskRejecting,
+    DiskRejecting {
+        /// How many places stay.
+        conflicts: usize,
+    },
     /// What is pending of the turn is rejected.
     Reject {
         /// How many places stay.
@@ -35,7 +38,7 @@ impl Way {
     pub(super) fn digest(&self, before: Option<&State>) -> u64 {
         let content = before.and_then(|state| state.content);
         match self {
-            Self::Disk | Self::DiskRejecting => digest(&content),
+            Self::Disk | Self::DiskRejecting { .. } => digest(&content),
             Self::Reject { digest, .. } => *digest,
             Self::Buffer { digest: of_buffer } => digest(&(content, of_buffer)),
             Self::Merge(bytes) => digest(bytes),

@@ -43,7 +43,11 @@ impl World {
             origin.is_some_and(|it| it.by.turn == turn && (force || it.is_certain))
         };
         match steps.into_iter().find(|step| is_of(*step)) {
-            Some(step) => Err(format!("{step:?} of turn {turn} is pending still")),
+            Some(step) => {
+                let (origin, base) = (record.origin(step), record.base().content());
+                let pending = record.pending();
+                Err(format!("{step:?}, {origin:?}, is pending still: {pending:?} in\n{base}"))
+            }
             None => Ok(()),
         }
     }
