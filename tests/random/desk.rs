@@ -16,6 +16,8 @@ pub(crate) enum Formatter {
     None,
     /// Takes the blanks away from the ends of all lines.
     Strip,
+    /// Puts a comma behind all lines that end in a word.
+    Commas,
     /// Sorts the lines from the second to the fifth.
     Sort,
 }
@@ -25,6 +27,7 @@ impl Formatter {
         match self {
             Self::None => "autocmd! BufWritePre *",
             Self::Strip => "autocmd BufWritePre * silent! keepjumps %s/ *$//e",
+            Self::Commas => r"autocmd BufWritePre * silent! keepjumps %s/\d\zs$/,/e",
             Self::Sort => "autocmd BufWritePre * silent! 2,5sort",
         }
     }

@@ -115,6 +115,9 @@ pub(crate) struct Expected {
     seen: HashSet<String>,
     /// With whose step each word first came.
     by: HashMap<String, String>,
+    /// Words of the user's that have come into the text by others, or whose going the user has accepted: they may go with what
+    /// an agent did.
+    given_back: HashSet<String>,
 }
 
 impl Expected {
@@ -208,11 +211,29 @@ impl Expected {
         for word in gone(&after, &before) {
             self.comes(word, now.text.is_some().then_some(session));
         }
+        self.is_given_back(was, now);
         knows.brings(gone(&after, &before).into_iter());
         if now.text.is_none() {
             self.came.extend(before.into_keys().chain(after.into_keys()));
         }
         Ok(())
+    }
+
+    /// Somebody else than the user has changed a text.
+    pub(crate) fn is_given_back(&mut self, was: &Look, now: &Look) {
+        let (before, after) = (words(was.kept()), words(now.kept()));
+        self.given_back.extend(gone(&after, &before).into_iter().map(str::to_owned));
+    }
+
+    /// The user has accepted what makes one base of another: what is in the first only may go.
+    pub(crate) fn is_given_up(&mut self, before: &str, after: &str) {
+        let (before, after) = (words(before), words(after));
+        self.given_back.extend(gone(&before, &after).into_iter().map(str::to_owned));
+    }
+
+    /// Whether a word is in the text only because the user has put it there.
+    pub(crate) fn is_users(&self, word: &str) -> bool {
+        word.starts_with("user") && !self.given_back.contains(word)
     }
 
     /// A session has brought these words into the buffer and taken them out again.

@@ -6,7 +6,7 @@ use rat_nvim::edit::{HunkId, PendingHunk};
 
 use super::model::{Checked, Look, shown};
 use super::nvim::within;
-use super::words::{each, words};
+use super::words::{all_unformatted, each, words};
 use super::world::{World, key};
 
 impl World {
@@ -28,12 +28,15 @@ impl World {
             self.rejects(index, scope, &was).await
         } else {
             let is_all = scope == ChangeScope::default();
+            let before = self.base(index).await?;
             within(self.desk.documents().keep(&path, scope)).await.map_err(|e| e.to_string())?;
             let left = within(self.desk.documents().pending(&path)).await;
             let left = left.map_err(|error| error.to_string())?;
             if is_all && !left.is_empty() {
                 return Err(format!("all is kept, and still pending: {left:?}"));
             }
+            let after = self.base(index).await?;
+            self.files[index].expected.is_given_up(&before, &after);
             let now = self.look(index).await;
             if now.kept() == was.kept() {
                 Ok(())
@@ -41,6 +44,13 @@ impl World {
                 Err("keeping changed the text".to_owned())
             }
         }
+    }
+
+    /// A file without what is pending.
+    async fn base(&self, index: usize) -> Checked<String> {
+        let record = within(self.desk.documents().record(&self.files[index].path)).await;
+        let record = record.map_err(|error| error.to_string())?;
+        Ok(record.map(|record| record.base().content()).unwrap_or_default())
     }
 
     fn scope(&mut self, was: &Look, pending: &[PendingHunk]) -> ChangeScope {
@@ -95,14 +105,21 @@ impl World {
         if let Some(word) = theirs.into_iter().find(lost) {
             return failed(format!("{word} is gone, and it was not pending"));
         }
+        let expected = &self.files[index].expected;
+        let content = before.current().content();
+        let mut users = each(&content).filter(|word| expected.is_users(word));
+        if let Some(word) = users.find(lost) {
+            let (base, pending) = (before.base().content(), before.pending());
+            let why = format!("{word} is gone, and only the user has put it there");
+            return failed(format!("{why}; pending: {pending:?} in\n{base}"));
+        }
         let lost = |word: &&String| !text.contains_key(*word) && !base.contains_key(*word);
         if let Some(word) = words(&before.base().content()).keys().find(lost) {
             return failed(format!("{word} was in the base, and is nowhere"));
         }
         // A formatter may have changed the text when it was saved.
-        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
         let base = before.base().content();
-        let is_base = trimmed(&base) == trimmed(now.kept());
+        let is_base = all_unformatted(&base) == all_unformatted(now.kept());
         if is_all && rejected.conflicts.is_empty() && !self.sorts && !is_base {
             return failed(format!("all is rejected, and it is not\n{base}"));
         }

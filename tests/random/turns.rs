@@ -28,7 +28,7 @@ use super::left::Left;
 use super::model::{Checked, Look, shown};
 use super::moved::Moved;
 use super::nvim::within;
-use super::words::{gone, words};
+use super::words::{all_unformatted, gone, words};
 use super::world::{SESSIONS, World, chat, key};
 
 /// In so many steps, one turn ends of each session, and the user undoes one.
@@ -367,10 +367,9 @@ impl World {
             return Ok(());
         }
         // A formatter may have changed the text when it was saved.
-        let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-        if trimmed(before.kept()) != trimmed(now.kept()) {
+        if all_unformatted(before.kept()) != all_unformatted(now.kept()) {
             Err("it has another text".to_owned())
-        } else if trimmed(&before.disk) != trimmed(&now.disk) {
+        } else if all_unformatted(&before.disk) != all_unformatted(&now.disk) {
             Err(format!("its file had\n{}and has\n{}", before.disk, now.disk))
         } else if before.modified != now.modified {
             Err(format!("it was modified: {}, and is: {}", before.modified, now.modified))
@@ -463,6 +462,7 @@ impl World {
             if let Some(word) = before.keys().find(is_gone) {
                 return failed(format!("{word} is gone, and turn {turn} had not brought it"));
             }
+            self.files[index].expected.is_given_back(was, &now);
             let back = gone(&after, &before).into_iter().map(str::to_owned);
             gives.entry((turn, index)).or_default().extend(back);
             if stays && !is_redo {

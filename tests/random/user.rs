@@ -106,9 +106,9 @@ impl World {
 
     async fn formats(&mut self) {
         let formatters: &[Formatter] = if self.moves {
-            &[Formatter::None, Formatter::Strip, Formatter::Sort]
+            &[Formatter::None, Formatter::Strip, Formatter::Commas, Formatter::Sort]
         } else {
-            &[Formatter::None, Formatter::Strip]
+            &[Formatter::None, Formatter::Strip, Formatter::Commas]
         };
         let formatter = *self.dice.pick(formatters);
         self.sorts = formatter == Formatter::Sort;

@@ -26,9 +26,19 @@ pub(crate) fn each(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How often each line is there; spaces at its end are no part of it.
+/// How often each line is there, without what formatters change in it.
 pub(crate) fn lines(text: &str) -> Words {
-    counted(text.lines().map(str::trim_end))
+    counted(text.lines().map(unformatted))
+}
+
+/// A line without what formatters put at its end, or take from there.
+pub(crate) fn unformatted(line: &str) -> &str {
+    line.trim_end_matches([' ', ','])
+}
+
+/// A text with such lines.
+pub(crate) fn all_unformatted(text: &str) -> String {
+    text.lines().map(unformatted).collect::<Vec<_>>().join("\n")
 }
 
 /// The same with these spaces.

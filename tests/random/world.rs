@@ -44,13 +44,18 @@ pub(crate) struct File {
 
 impl File {
     /// What is on disk before a turn begins is not of it, even if its look is the first to follow that. Returns the words that
-    /// are in the buffer only: their going is the turn's doing if it writes that to the disk.
+    /// are in the buffer only, or were in the file as it was last followed: their going, or coming back, is the turn's doing if it
+    /// writes that to the disk.
     pub(crate) fn before_a_turn(&mut self, now: &Look) -> Vec<String> {
         if self.pending.is_none() {
             return Vec::new();
         }
         self.expected.is_seen(&now.disk);
-        gone(&words(now.kept()), &words(&now.disk)).into_iter().map(str::to_owned).collect()
+        let before = match &now.text {
+            Some(text) => words(text),
+            None => self.expected.synced().clone(),
+        };
+        gone(&before, &words(&now.disk)).into_iter().map(str::to_owned).collect()
     }
 }
 

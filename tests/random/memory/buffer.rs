@@ -29,8 +29,17 @@ struct Step {
 #[derive(Debug)]
 struct Log {
     from: i64,
-    changes: Vec<(i64, Hunk, usize)>,
+    changes: Vec<Change>,
     bytes: usize,
+}
+
+#[derive(Debug)]
+struct Change {
+    tick: i64,
+    hunk: Hunk,
+    bytes: usize,
+    /// An autocommand of a write made it.
+    by_write: bool,
 }
 
 /// Lines that the buffer keeps although the file has others.
@@ -71,6 +80,8 @@ pub(super) struct Buffer {
     pub(super) noted: Option<Stamp>,
     /// The file that was adopted since.
     pub(super) adopted: Option<DiskFacts>,
+    /// Whether its autocommands run before it is written for the user.
+    pub(super) is_being_written: bool,
     steps: Vec<Step>,
     at: usize,
     /// Whether the next change belongs to the step of the last one.
@@ -99,6 +110,7 @@ impl Buffer {
             read: None,
             noted: None,
             adopted: None,
+            is_being_written: false,
             steps: Vec::new(),
             at: 0,
             is_open: false,
@@ -307,13 +319,13 @@ impl Buffer {
             *log = Log { from: tick, changes: Vec::new(), bytes: 0 };
             return;
         }
-        log.changes.push((tick, hunk, bytes));
+        log.changes.push(Change { tick, hunk, bytes, by_write: self.is_being_written });
         log.bytes += bytes;
         if log.bytes > MOST_BYTES {
             let mut gone = 0;
             while log.bytes > MOST_BYTES / 2 {
-                log.bytes -= log.changes[gone].2;
-                log.from = log.changes[gone].0;
+                log.bytes -= log.changes[gone].bytes;
+                log.from = log.changes[gone].tick;
                 gone += 1;
             }
             log.changes.drain(..gone);
@@ -323,8 +335,15 @@ impl Buffer {
     /// What changed after a tick; `None` if that is too long ago to know.
     pub(super) fn since(&self, tick: i64) -> Option<Vec<Hunk>> {
         let log = self.log.as_ref().filter(|log| tick >= log.from)?;
-        let after = log.changes.iter().filter(|change| change.0 > tick);
-        Some(after.map(|change| change.1.clone()).collect())
+        let after = log.changes.iter().filter(|change| change.tick > tick);
+        Some(after.map(|change| change.hunk.clone()).collect())
+    }
+
+    /// Which of these an autocommand of a write has made.
+    pub(super) fn by_writes(&self, tick: i64) -> Vec<Range<usize>> {
+        let changes = self.log.iter().flat_map(|log| &log.changes);
+        let after = changes.filter(|change| change.tick > tick).enumerate();
+        after.filter(|(_, change)| change.by_write).map(|(at, _)| at..at + 1).collect()
     }
 
     /// Marks lines before the change that leaves them as they are.

@@ -257,7 +257,9 @@ impl Inner {
             self.asks = Some("the file has been changed since reading it".to_owned());
             return;
         }
+        self.buffers[at].is_being_written = true;
         self.formats(at);
+        self.buffers[at].is_being_written = false;
         self.buffers[at].end.eol = true;
         self.saves(at);
         self.tell("saved", at);
@@ -270,6 +272,17 @@ impl Inner {
                 let lines = buffer.lines.iter().map(|line| line.trim_end_matches(' ').into());
                 let lines: Vec<Arc<str>> = lines.collect();
                 // A line without blanks counts as changed, too.
+                buffer.splice(0..lines.len(), lines);
+            }
+            Formatter::Commas => {
+                let with_comma = |line: &Arc<str>| {
+                    if line.ends_with(|it: char| it.is_ascii_digit()) {
+                        format!("{line},").into()
+                    } else {
+                        Arc::clone(line)
+                    }
+                };
+                let lines: Vec<Arc<str>> = buffer.lines.iter().map(with_comma).collect();
                 buffer.splice(0..lines.len(), lines);
             }
             Formatter::Sort if buffer.lines.len() >= SORTED => {
@@ -325,7 +338,7 @@ impl Inner {
                 stamp: buffer.stamp,
             },
             changes: since.and_then(|tick| buffer.since(tick)),
-            by_writes: Vec::new(),
+            by_writes: since.map(|tick| buffer.by_writes(tick)).unwrap_or_default(),
         }
     }
 
