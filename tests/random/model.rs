@@ -225,7 +225,7 @@ impl Expected {
         self.given_back.extend(gone(&after, &before).into_iter().map(str::to_owned));
     }
 
-    /// The user has accepted what makes one base of another: what is in the first only may go.
+    /// What is in the first of two texts only was taken away by others, or its going was accepted: it may go.
     pub(crate) fn is_given_up(&mut self, before: &str, after: &str) {
         let (before, after) = (words(before), words(after));
         self.given_back.extend(gone(&before, &after).into_iter().map(str::to_owned));

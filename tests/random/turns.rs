@@ -73,8 +73,7 @@ impl Turns {
     /// The documents of the desk are those of the runner from now on.
     pub(crate) fn new(desk: &mut dyn Desk) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let store = format!("rat-turns-{}-{number}", std::process::id());
-        let store = disk::above().join(store);
+        let store = disk::above().join(format!("rat-turns-{}-{number}", std::process::id()));
         let limits = Limits::default();
         let checkpoints = Checkpoints::open(Some(store.clone()), Secrets::default(), limits);
         let edges = Edges::new(desk.editor(), Path::new(""), checkpoints);
@@ -187,6 +186,7 @@ impl World {
         for (index, now) in all.iter().enumerate() {
             let missing = self.files[index].before_a_turn(now);
             turns.brought.entry((turns.begun, index)).or_default().extend(missing);
+            turns.left.begins((turns.begun, index), now);
         }
         let turn = turns.begun;
         turns.running[session] = Some(turn);
@@ -241,8 +241,11 @@ impl World {
 
     /// A file was changed on disk, and nobody knows for certain by whom.
     pub(crate) fn came_on_disk(&mut self, index: usize, before: &str) {
+        let file = &mut self.files[index];
+        let now = fs::read_to_string(&file.path).unwrap();
+        // Whoever brings back what was taken away there has brought it.
+        file.expected.is_given_up(before, &now);
         let Some(turns) = &mut self.turns else { return };
-        let now = fs::read_to_string(&self.files[index].path).unwrap();
         let (before, now) = (words(before), words(&now));
         let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect::<Vec<_>>();
         let (new, old) = (owned(gone(&now, &before)), owned(gone(&before, &now)));
@@ -334,12 +337,9 @@ impl World {
         let (force, goes_back) = (self.dice.once_in(2), self.dice.once_in(2));
         let before = self.all().await;
         let Some(undo) = self.undo(session, target, force, &before).await? else { return Ok(()) };
-        if undo.is_redo || !goes_back {
-            return Ok(());
-        }
         let undone = self.all().await;
-        let changed = before.iter().zip(&undone);
-        if !changed.into_iter().any(|(before, now)| before.kept() != now.kept()) {
+        let is_changed = before.iter().zip(&undone).any(|(it, now)| it.kept() != now.kept());
+        if undo.is_redo || !goes_back || !is_changed {
             return Ok(());
         }
         let redo = self.undo(session, UndoTarget::LastUndone, force, &undone).await?;
