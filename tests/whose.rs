@@ -90,6 +90,35 @@ fn what_a_shell_did_before_a_turn_stays_where_the_turn_goes_on() {
     }
 }
 
+/// Holds (Review): A command knows what the user has saved before it began, undone or rejected: what it changes there is no conflict, on the same line, too.
+#[test]
+fn a_command_changes_what_was_saved_before_it_began() {
+    let chat = Chat::builder().file("a.txt", "1\n2\n3\n4\n5\n");
+    let mut chat = chat.start();
+    chat.nvim.command("wincmd t | edit a.txt");
+    let path = chat.path("a.txt").to_str().unwrap().to_owned();
+    let runs = |chat: &mut Chat, text: &str, what: &str| {
+        turn(chat, |chat| write(chat, "a.txt", text));
+        let wanted: Vec<&str> = text.lines().collect();
+        chat.nvim.poll(what, |nvim| nvim.buffer_lines(&path) == wanted);
+        assert_eq!(chat.nvim.eval("vim.bo.modified"), false, "{what}");
+        assert!(!chat.nvim.messages().contains("same lines"), "{what}");
+    };
+    runs(&mut chat, "1\nTWO\n3\n4\n5\n", "the first command");
+    answer(&mut chat, "RatUndo", "Undo \"change it\"?", "Undid the turn");
+    runs(&mut chat, "1\nTWO\n3\n4\n5\n", "the same again, once it is undone");
+    reject_all(&mut chat, "Rejected 1 hunk");
+    runs(&mut chat, "1\nzwei\n3\n4\n5\n", "another, once that is rejected");
+    chat.nvim.command("4s/4/four/ | write");
+    runs(&mut chat, "1\nzwei\n3\nvier\n5\n", "on a line that the user has saved");
+    write(&chat, "a.txt", "1\n2\n3\n4\n5\n");
+    chat.nvim.command("checktime");
+    chat.nvim.poll("the file is read", |nvim| nvim.buffer_lines(&path)[1] == "2");
+    runs(&mut chat, "1\ntwo\n3\n4\n5\n", "after a checkout outside of Neovim");
+    chat.nvim.command("2s/two/mine/ | write | undo | undo | write");
+    runs(&mut chat, "1\n2!\n3\n4\n5\n", "after an undo in the editor");
+}
+
 /// Holds (Review): What a command has changed in an open file is undone although that is noticed after its call has ended, and the call is named; what happens between two calls may be the user's.
 #[test]
 fn a_change_is_that_of_the_call_that_ran() {

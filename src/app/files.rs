@@ -286,8 +286,8 @@ impl Files {
         });
     }
 
-    pub(super) fn call_is(&self, by: &Author, state: CallState) {
-        self.documents.call_is(by, state);
+    pub(super) fn call_is(&self, by: &Author, state: CallState, is_command: bool) {
+        self.documents.call_is(by, state, is_command);
     }
 
     /// Updates the buffers of `paths`, or all loaded ones if `paths` is empty, from disk. Buffers are updated one at a time, so

@@ -116,7 +116,9 @@ impl Runner {
             Effect::FollowDisk { chat, by, paths, unopened, scope } => {
                 self.files.follow_disk(chat, by, paths, unopened, scope);
             }
-            Effect::CallIs(by, state) => self.files.call_is(&by, state),
+            Effect::CallIs { by, state, is_command } => {
+                self.files.call_is(&by, state, is_command);
+            }
             Effect::Preload { chat, paths, scope } => self.files.preload(chat, paths, scope),
             Effect::AgentReadDisk { session, paths, scope, by_model } => {
                 self.files.agent_read_disk(session, paths, scope, by_model);

@@ -30,6 +30,7 @@ struct Span {
     call: ToolCallId,
     from: SystemTime,
     to: Option<SystemTime>,
+    is_command: bool,
 }
 
 /// What the time of a change says of it.
@@ -50,7 +51,7 @@ impl CallTimes {
     }
 
     /// A tool call runs from now on, or no more.
-    pub(super) fn is(&self, by: &Author, state: CallState, now: SystemTime) {
+    pub(super) fn is(&self, by: &Author, state: CallState, is_command: bool, now: SystemTime) {
         let Some(call) = &by.tool_call else { return };
         let mut turns = self.0.lock();
         let Some(times) = turns.get_mut(&by.session).filter(|it| it.turn == by.turn) else {
@@ -62,14 +63,16 @@ impl CallTimes {
             (Some(_), CallState::Runs) | (None, CallState::Waits) => {}
             (Some(span), CallState::Waits | CallState::Ended) => span.to = Some(now),
             (None, CallState::Runs) => {
-                times.spans.push(Span { call: call.clone(), from: now, to: None });
+                let call = call.clone();
+                times.spans.push(Span { call, from: now, to: None, is_command });
             }
             (None, CallState::Ended) if is_known => {}
             (None, CallState::Ended) => {
                 // It is told of once it is done, so it may have begun when the one before ended.
                 let ends = times.spans.iter().filter_map(|it| it.to);
                 let from = ends.max().unwrap_or(times.began);
-                times.spans.push(Span { call: call.clone(), from, to: Some(now) });
+                let (call, to) = (call.clone(), Some(now));
+                times.spans.push(Span { call, from, to, is_command });
             }
         }
     }
@@ -102,6 +105,17 @@ impl CallTimes {
             Some(call) => Verdict::Call(call),
             None => Verdict::NoCall,
         }
+    }
+
+    /// Returns when the command began that changed a file at that time: it knows what was on disk then. `None` for every other tool
+    /// call, which may write what its agent read long ago.
+    pub(super) fn command_began(&self, by: &Author, changed: SystemTime) -> Option<SystemTime> {
+        let turns = self.0.lock();
+        let times = turns.get(&by.session).filter(|it| it.turn == by.turn)?;
+        let mut spans = times.spans.iter().rev();
+        let last = spans.find(|span| Some(&span.call) == by.tool_call.as_ref())?;
+        let has_run = last.from <= changed + SLACK && last.to.is_none_or(|to| changed <= to);
+        (last.is_command && has_run).then_some(last.from)
     }
 
     /// Decides who has changed a file at that time, which was noticed as a change by `by`.
@@ -148,7 +162,7 @@ mod tests {
             ("d", Ended, 8_000),
             ("e", Runs, 9_000),
         ] {
-            times.is(&by(Some(call)), state, at(time));
+            times.is(&by(Some(call)), state, call < "c", at(time));
         }
         times
     }
@@ -181,9 +195,24 @@ mod tests {
     }
 
     #[test]
+    fn a_command_knows_what_was_on_disk_when_it_began() {
+        let times = times();
+        let began = |by: &Author, time| times.command_began(by, at(time));
+        assert_eq!(began(&by(Some("a")), 1_500), Some(at(1_000)));
+        assert_eq!(began(&by(Some("a")), 2_001), None, "it has ended");
+        for call in [Some("c"), Some("z"), None] {
+            assert_eq!(began(&by(call), 6_500), None, "{call:?}");
+        }
+        let other = Author { turn: 1, ..by(Some("a")) };
+        assert_eq!(began(&other, 1_500), None);
+        times.is(&by(Some("a")), Runs, true, at(9_000));
+        assert_eq!(began(&by(Some("a")), 9_100), Some(at(9_000)));
+    }
+
+    #[test]
     fn of_calls_that_ran_at_once_it_is_the_one_it_was_noticed_with() {
         let times = times();
-        times.is(&by(Some("f")), Runs, at(9_500));
+        times.is(&by(Some("f")), Runs, false, at(9_500));
         for (noticed, call) in [(Some("e"), "e"), (Some("f"), "f"), (Some("a"), "f"), (None, "f")] {
             let verdict = times.verdict(&by(noticed), at(9_600), at(10_000));
             assert_eq!(verdict, Verdict::Call(call.into()), "{noticed:?}");

@@ -9,7 +9,7 @@ use super::disk_text::DiskText;
 use super::document::{ChangeOutcome, Document, LoadedBuffer, MAX_TRIES};
 use super::editor::Then;
 use super::error::DocumentError;
-use super::facts::DiskFacts;
+use super::facts::{DiskFacts, FileTime};
 use super::found::found_and_kept;
 use super::limits::{MAX_PRELOAD_SIZE, MAX_TEXT_SIZE};
 use super::requests::WriteRequest;
@@ -97,7 +97,7 @@ impl Document {
         file: &DiskText,
     ) -> Result<Option<AgentChange>, DocumentError> {
         let found = self.as_found(by, loaded).await?;
-        let external = self.merge_file(&by.session, loaded, file).await?;
+        let external = self.merge_file(by, loaded, file).await?;
         let shape = external.text.shape();
         let is_file = external.text.same_lines(&file.text) && shape == file.text.shape();
         let then = Then::FollowDisk {
@@ -153,13 +153,13 @@ impl Document {
         let Some(file) = self.found_by(by).and_then(|found| found.file.as_ref()) else {
             return Ok(None);
         };
-        let found = self.merge_file(&by.session, loaded, file).await?;
+        let found = self.merge_file(by, loaded, file).await?;
         Ok(Some(found.text))
     }
 
     async fn merge_file(
         &self,
-        session: &SessionKey,
+        by: &Author,
         loaded: &LoadedBuffer,
         file: &DiskText,
     ) -> Result<ExternalMerge, DocumentError> {
@@ -168,10 +168,21 @@ impl Document {
             // Without it, the user's changes cannot be told from the agent's.
             return run_blocking(move || without_merge(&live, &theirs)).await;
         };
-        let view = self.views.get(session);
+        let view = self.views.get(&by.session).filter(|_| !self.has_read_file(by, loaded, file));
         let read = view.and_then(|view| view.known_at(self.baseline.as_ref()));
         let read = read.unwrap_or_else(|| baseline.clone());
         run_blocking(move || merge_external(&read, &baseline, &live, &theirs)).await
+    }
+
+    /// Whether it was a command that began once Neovim had last read or written the file: it has read what was there, and knows what
+    /// the user has saved.
+    fn has_read_file(&self, by: &Author, loaded: &LoadedBuffer, file: &DiskText) -> bool {
+        let changed = file.facts.time.to_system_time();
+        let Some(began) = self.call_times.command_began(by, changed) else { return false };
+        let known = self.baseline.as_ref().map(|file| file.facts.time);
+        let saved = loaded.buffer.stamp.map(|stamp| stamp.time);
+        let mut times = saved.into_iter().chain(known).map(FileTime::to_system_time).peekable();
+        times.peek().is_some() && times.all(|time| time <= began)
     }
 
     /// Returns the last text that buffer and file had in common: without unsaved changes that of the buffer, otherwise

@@ -20,9 +20,9 @@ impl Document {
 }
 
 impl Documents {
-    /// A tool call runs from now on, or no more.
-    pub fn call_is(&self, by: &Author, state: CallState) {
-        self.call_times.is(by, state, SystemTime::now());
+    /// A tool call runs from now on, or no more. A command (`is_command`) reads what it changes from the disk when it begins.
+    pub fn call_is(&self, by: &Author, state: CallState, is_command: bool) {
+        self.call_times.is(by, state, is_command, SystemTime::now());
     }
 
     /// Decides who has changed a file, which was noticed as a change by `by`. Its tool call is the one that ran at that time, if

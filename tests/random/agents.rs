@@ -273,6 +273,9 @@ impl World {
     }
 
     async fn runs_a_shell(&mut self, index: usize, session: usize) -> Checked {
+        if let Some(by) = self.runs_as(index, session) {
+            return self.runs_a_command(index, session, by).await;
+        }
         let path = self.files[index].path.clone();
         let text = fs::read_to_string(&path).unwrap();
         let word = self.word(SESSIONS[session]);

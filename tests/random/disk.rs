@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// Where worlds have their files: in memory where the system offers that, since they write thousands of times.
@@ -36,4 +37,19 @@ fn is_later(path: &Path, before: Option<SystemTime>) {
         let file = File::options().write(true).open(path).unwrap();
         file.set_modified(before + Duration::from_nanos(1)).unwrap();
     }
+}
+
+/// Waits until what is written has a later time than this one, on a file system whose clock ticks seldom.
+pub(crate) async fn lets_clock_reach(time: SystemTime) {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let clock = above().join(format!("rat-clock-{}-{number}", std::process::id()));
+    loop {
+        fs::write(&clock, "").unwrap();
+        if fs::metadata(&clock).unwrap().modified().unwrap() > time {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    fs::remove_file(&clock).unwrap();
 }

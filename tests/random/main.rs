@@ -7,6 +7,7 @@
 
 mod agents;
 mod beside;
+mod command;
 mod desk;
 #[path = "../support/dice.rs"]
 mod dice;

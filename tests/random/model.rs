@@ -87,6 +87,18 @@ impl Knowledge {
         }
     }
 
+    /// A command of its reads this. Returns what to forget once it is done: later writes are not made from it.
+    pub(crate) fn sees(&mut self, text: &str) -> Words {
+        let before = self.taken.clone();
+        self.taken.extend(words(text));
+        before
+    }
+
+    /// Knows no more of a file than before [`Self::sees`].
+    pub(crate) fn forgets(&mut self, before: Words) {
+        self.taken = before;
+    }
+
     /// A change on disk was taken for its doing, though it had read nothing before.
     pub(crate) fn is_taken_to_know(&mut self, file: &str) {
         self.words.get_or_insert_with(|| words(file));

@@ -11,6 +11,7 @@ use crate::core::state::State;
 use crate::session::author::Author;
 use crate::session::author::ChatId;
 use crate::session::ids::ToolCallId;
+use crate::session::tool_call::ToolKind;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -39,7 +40,9 @@ impl State {
         let Some(chat) = self.chats.get(&id).filter(|chat| chat.turn().is_some()) else { return };
         let Some(session) = chat.key() else { return };
         let by = Author { session, turn: chat.turns, tool_call: Some(call.clone()) };
-        self.effects.push(Effect::CallIs(by, state));
+        let kind = chat.incoming().find_tool(call).map(|entry| entry.call.kind);
+        let is_command = kind == Some(ToolKind::Execute);
+        self.effects.push(Effect::CallIs { by, state, is_command });
     }
 
     /// Records that the agent has read these files from disk. Ignored for an agent that reads through us, because its

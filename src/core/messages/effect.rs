@@ -97,7 +97,14 @@ pub enum Effect {
         scope: FileScope,
     },
     /// A tool call of a turn runs from now on, or no more.
-    CallIs(Author, CallState),
+    CallIs {
+        /// The tool call.
+        by: Author,
+        /// Whether it runs.
+        state: CallState,
+        /// Whether it is a command, which reads what it changes from the disk.
+        is_command: bool,
+    },
     /// Load these files, because an agent is about to change them.
     Preload {
         /// The chat of the agent.

@@ -87,7 +87,7 @@ impl World {
                 }
                 Effect::Judge(case) => self.cases.push(*case),
                 Effect::FollowDisk { paths, .. } => self.followed.push(paths),
-                Effect::CallIs(..)
+                Effect::CallIs { .. }
                 | Effect::Buffer { .. }
                 | Effect::Export { .. }
                 | Effect::ExportChat { .. }
