@@ -7,7 +7,7 @@ use super::undo_way::Way;
 use super::unkept::Unkept;
 use crate::core::messages::checkpoint::{PlannedFile, TurnRef, UndoOutcome};
 use crate::core::messages::review::{Certainty, ChangeAuthor, ChangeScope};
-use crate::documents::{Documents, Replaced};
+use crate::documents::{Documents, Replaced, Undone};
 use crate::host::checkpoints::Checkpoints;
 use crate::host::checkpoints::entry::{FileChange, Kind, State};
 use crate::host::checkpoints::restore::Restore;
@@ -113,15 +113,21 @@ impl Reversals {
         }
         let mut outcome = UndoOutcome::default();
         let (mut in_buffers, mut files) = (Vec::new(), Vec::new());
-        let mut rejecting = HashSet::new();
+        let mut rejecting = HashMap::new();
         for (way, change) in ways.into_iter().zip(&what.changes) {
             if matches!(way, Way::Reject { .. } | Way::Buffer { .. }) {
                 in_buffers.push((way, change));
                 continue;
             }
-            if let Way::DiskRejecting { conflicts } = way {
-                rejecting.insert(change.path.clone());
-                outcome.conflicts += conflicts;
+            match way {
+                Way::DiskRejecting { conflicts } => {
+                    rejecting.insert(change.path.clone(), conflicts == 0);
+                    outcome.conflicts += conflicts;
+                }
+                Way::Merge(_) if what.brought_in.is_none() => {
+                    rejecting.insert(change.path.clone(), true);
+                }
+                _ => {}
             }
             match self.take(way, what, change, None).await {
                 Ok(Some(Taken::File(restore))) => files.push(*restore),
@@ -156,7 +162,7 @@ impl Reversals {
                 outcome.left.extend(left.map(|it| (it.path.under(root), it.why.to_string())));
                 for below in undone.restored.done {
                     let before = found.get(&below).and_then(Option::as_ref);
-                    self.follow(what, (&below, before), rejecting.contains(&below)).await;
+                    self.follow(what, (&below, before), rejecting.get(&below).copied()).await;
                     let path = below.under(root);
                     if !outcome.changed.contains(&path) {
                         outcome.changed.push(path);
@@ -199,17 +205,18 @@ impl Reversals {
         }
     }
 
-    /// Has the document and the rows of a review follow a file that was changed on disk, and was `before` until then.
+    /// Has the document and the rows of a review follow a file that was changed on disk, and was `before` until then. `rejected` is
+    /// given if the turn was rejected by that: whether all of it.
     async fn follow(
         &self,
         what: &Reversal,
         (below, before): (&TreePath, Option<&State>),
-        is_rejection: bool,
+        rejected: Option<bool>,
     ) {
         let path = below.under(&what.turn.root);
         let author = self.authors.lock().get(&what.turn).cloned();
         let by = what.by(below);
-        let undone = author.as_ref().filter(|_| is_rejection);
+        let undone = author.clone().zip(rejected).map(|(by, is_whole)| Undone { by, is_whole });
         let change = what.changes.iter().find(|change| change.path == *below);
         if let Some(by) = by {
             self.tell_before(what, (below, before), by).await;

@@ -52,7 +52,7 @@ pub use error::DocumentError;
 pub use facts::{DiskFacts, FileTime, Stamp};
 pub use registry::Documents;
 pub use requests::{ReadRequest, WriteRequest};
-pub use restore::{Replaced, Touched, TurnFile, Without, WithoutAgent};
+pub use restore::{Replaced, Touched, TurnFile, Undone, Without, WithoutAgent};
 pub use review::Decided;
 pub use scans::DiskScan;
 pub use way_back::WayBack;

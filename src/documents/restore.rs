@@ -87,6 +87,15 @@ pub(super) enum Replacement<'a> {
     By(Option<&'a Author>),
 }
 
+/// A turn that was undone in a file by restoring it.
+#[derive(Debug, Clone)]
+pub struct Undone {
+    /// The turn. Its tool call does not count.
+    pub by: Author,
+    /// Whether nothing of it stays.
+    pub is_whole: bool,
+}
+
 impl Document {
     /// Returns what is known of who changed the file in a turn. The tool call in `by` does not count.
     pub(super) async fn touched(&mut self, by: &Author) -> Result<Touched, DocumentError> {
@@ -300,11 +309,12 @@ impl Document {
     pub(super) async fn was_restored(
         &mut self,
         by: Option<&Author>,
-        undone: Option<&Author>,
+        undone: Option<&Undone>,
     ) -> Result<(), DocumentError> {
         if let Some((undone, record)) = undone.zip(self.record.clone()) {
             // Otherwise it would be guessed from the texts whose lines came and went.
-            let scope = ChangeScope { has_kept: true, ..turn_of(undone) };
+            let of_turn = turn_of(&undone.by);
+            let scope = ChangeScope { has_kept: true, ..of_turn.clone() };
             let rejection = run_blocking(move || {
                 let (planned, choice) = choose(record, &scope);
                 planned.plan_rejection(&choice)
@@ -312,6 +322,9 @@ impl Document {
             let (rejection, file) = (rejection.await?, self.read_file(None).await?);
             let after = file.map_or_else(|| self.no_file(), |file| Version::of_file(file.text));
             self.record_rejection(rejection, after).await?;
+            if undone.is_whole {
+                self.keep_rest(of_turn).await?;
+            }
         }
         if let Some(by) = by {
             self.follow_redone(by).await?;
@@ -334,6 +347,20 @@ impl Document {
             }
             self.baseline = Some(file);
         }
+        Ok(())
+    }
+
+    /// Has nothing of a turn be pending any more: what the record still takes for the turn's was there before it.
+    async fn keep_rest(&mut self, of_turn: ChangeScope) -> Result<(), DocumentError> {
+        let Some(mut record) = self.record.take() else { return Ok(()) };
+        let kept = run_blocking(move || {
+            let (_, choice) = choose(record.clone(), &of_turn);
+            if !choice.is_empty() {
+                Arc::make_mut(&mut record).keep(&choice);
+            }
+            record
+        });
+        self.record = Some(kept.await?);
         Ok(())
     }
 
@@ -464,10 +491,10 @@ impl Documents {
         &self,
         path: &Path,
         by: Option<&Author>,
-        undone: Option<&Author>,
+        undone: Option<Undone>,
     ) -> Result<(), DocumentError> {
         let document = self.document(path);
-        let (by, undone) = (by.cloned(), undone.cloned());
+        let by = by.cloned();
         run_to_completion(async move {
             document.lock().await.was_restored(by.as_ref(), undone.as_ref()).await
         })
