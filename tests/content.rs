@@ -2,7 +2,9 @@
 
 use crate::support::{Chat, Nvim, TRANSCRIPT, text};
 use serde_json::{Value as Json, json};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A PNG of 640 by 480 pixels, as far as its head says.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x06\0\0\0";
@@ -52,21 +54,28 @@ fn what_the_agent_does_not_take_goes_as_a_link_and_is_told() {
     let image = chat.nvim.file("cat.png", PNG);
     let sound = chat.nvim.file("cat.ogg", b"OggS\0\x02");
     let binary = chat.nvim.file("cat.bin", b"\0\x01");
-    let link = |name: &str, path, mime: Json| {
-        let mut link = json!({"type": "resource_link", "name": name, "uri": uri(path)});
+    let link = |name: &str, path: &Path, mime: Json| {
+        let day = Duration::from_secs(951_782_400);
+        fs::File::open(path).unwrap().set_modified(UNIX_EPOCH + day).unwrap();
+        let notes = json!({"lastModified": "2000-02-29T00:00:00Z"});
+        let mut link =
+            json!({"type": "resource_link", "name": name, "uri": uri(path), "annotations": notes});
         if !mime.is_null() {
             link["mimeType"] = mime;
         }
         link
     };
+    let image = link("cat.png", &image, json!("image/png"));
+    let sound = link("cat.ogg", &sound, json!("audio/ogg"));
+    let binary = link("cat.bin", &binary, Json::Null);
     chat.nvim.send("@cat.png");
-    assert_eq!(chat.sent(), [text("@cat.png"), link("cat.png", &image, json!("image/png"))]);
+    assert_eq!(chat.sent(), [text("@cat.png"), image]);
     chat.nvim.poll_screen("cat.png was sent as a link: the agent does not accept images");
     chat.nvim.send("@cat.ogg");
-    assert_eq!(chat.sent(), [text("@cat.ogg"), link("cat.ogg", &sound, json!("audio/ogg"))]);
+    assert_eq!(chat.sent(), [text("@cat.ogg"), sound]);
     chat.nvim.poll_screen("cat.ogg was sent as a link: the agent does not accept audio");
     chat.nvim.send("@cat.bin");
-    assert_eq!(chat.sent(), [text("@cat.bin"), link("cat.bin", &binary, Json::Null)]);
+    assert_eq!(chat.sent(), [text("@cat.bin"), binary]);
 }
 
 /// ACP 55.
@@ -101,7 +110,7 @@ fn what_is_too_large_or_not_there_is_told_and_the_conversation_goes_on() {
     chat.nvim.poll_screen("Could not attach gone.png: no such file");
     let gone = chat.nvim.file("gone.png", PNG);
     chat.nvim.command("RatAdd gone.png");
-    std::fs::remove_file(gone).unwrap();
+    fs::remove_file(gone).unwrap();
     chat.nvim.command("RatSend look");
     assert_eq!(chat.sent(), [text("look")]);
     chat.nvim.poll_screen("Could not attach gone.png: No such file");
@@ -215,7 +224,7 @@ fn an_image_is_opened_with_another_program_when_it_is_asked_for() {
     chat.nvim.choose(1);
     let path = PathBuf::from(poll_opened(&mut chat.nvim));
     assert!(path.ends_with("cat.png"), "called what it is: {path:?}");
-    assert_eq!(std::fs::read(&path).unwrap(), PNG);
+    assert_eq!(fs::read(&path).unwrap(), PNG);
     let folder = path.parent().unwrap();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
     let own = chat.nvim.eval("vim.fs.dirname(vim.fn.tempname())");
@@ -237,7 +246,7 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     chat.nvim.poll_screen("2  Save as");
     chat.nvim.choose(2);
     chat.nvim.poll_screen("Saved as ");
-    assert_eq!(std::fs::read(&new).unwrap(), PNG);
+    assert_eq!(fs::read(&new).unwrap(), PNG);
     assert_eq!(chat.nvim.eval("Asked[1]"), "cat.png");
 
     save_as(&mut chat.nvim, &old);
@@ -246,7 +255,7 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     chat.nvim.input("2<CR>");
     chat.nvim.poll_screen("old.png already");
     chat.nvim.poll_screen("2  Replace it");
-    assert_eq!(std::fs::read(&old).unwrap(), b"mine");
+    assert_eq!(fs::read(&old).unwrap(), b"mine");
     let other = folder.join("other.png");
     save_as(&mut chat.nvim, &other);
     chat.nvim.choose(1);
@@ -259,9 +268,9 @@ fn content_of_a_tool_call_is_saved_and_replaces_nothing_unasked() {
     chat.nvim.poll_screen("old.png already");
     chat.nvim.poll_screen("2  Replace it");
     chat.nvim.input("<CR>");
-    assert_eq!(std::fs::read(&old).unwrap(), b"mine", "nothing was selected");
+    assert_eq!(fs::read(&old).unwrap(), b"mine", "nothing was selected");
     chat.nvim.choose(2);
-    chat.nvim.poll("it replaced", |_| std::fs::read(&old).unwrap() == PNG);
+    chat.nvim.poll("it replaced", |_| fs::read(&old).unwrap() == PNG);
 
     // What stood there is another thing by the time it is chosen.
     press_return_on(&mut chat, "640×480");
@@ -360,7 +369,7 @@ fn images_are_shown_by_the_plugin_the_user_has() {
             .poll_for("an image", |nvim| Some(nvim.eval("Shown")).filter(|shown| !shown.is_null()));
         let name = shown[0].as_str().unwrap();
         assert!(name.starts_with("rat://image/") && name.ends_with("/cat.png"), "{name}");
-        assert_eq!(std::fs::read(shown[1].as_str().unwrap()).unwrap(), PNG);
+        assert_eq!(fs::read(shown[1].as_str().unwrap()).unwrap(), PNG);
         chat.nvim.input("q");
     };
     show(&mut chat);
@@ -428,4 +437,47 @@ fn a_thought_stays_folded_with_what_stands_in_it() {
     assert_eq!(whole, json!([row("640×480") - 1, row("Yes.") + 1]), "{lines:?}");
     assert_eq!(chat.nvim.lua(fold, json!([row("Yes.")])), whole);
     assert_eq!(chat.nvim.lua(fold, json!([row("It is a cat.")])), json!([-1, -1]));
+}
+
+/// Holds (Content): Text that an agent marks as for the model is folded away and kept, also in the saved session; other marks of a text are shown.
+#[test]
+fn text_for_the_model_is_folded_and_kept() {
+    let mut chat = Chat::start();
+    chat.nvim.lua(
+        "_G.told = {} require('rat').on('chunk', function(it) told[#told + 1] = it end)",
+        json!([]),
+    );
+    chat.prompt("go");
+    for (words, notes) in [
+        ("Said to you.", Json::Null),
+        ("Said to itself.", json!({"audience": ["assistant"], "priority": 0.2})),
+        (" And more.", json!({"audience": ["assistant"], "priority": 0.2})),
+        ("Said to both.", json!({"audience": ["assistant", "user"]})),
+        ("Said of a file.", json!({"lastModified": "2026-11-27T10:00:00Z"})),
+    ] {
+        let content = json!({"type": "text", "text": words, "annotations": notes});
+        chat.update(json!({"sessionUpdate": "agent_message_chunk", "content": content}));
+    }
+    chat.end_turn("end_turn");
+    for shown in
+        ["For the model", "Said to both.", "changed 2026-11-27T10:00:00Z", "Said of a file."]
+    {
+        chat.nvim.poll_screen(shown);
+    }
+    assert!(!chat.nvim.screen().text().contains("itself"), "it is in a closed fold");
+    let lines = chat.transcript().join("\n");
+    assert!(lines.contains("for the model · priority 0.2\nSaid to itself. And more."), "{lines}");
+    let marks = "return vim.iter(told):filter(function(it) return it.content end):map(function(it) return { it.text, it.content.audience, it.content.priority, it.content.last_modified } end):totable()";
+    let told = chat.nvim.lua(marks, json!([])).to_string();
+    assert!(told.contains(r#"["Said to itself.","assistant",0.2]"#), "{told}");
+    chat.nvim.command("RatExport chat.md");
+    let file = chat.path("chat.md");
+    chat.nvim.poll("the export", |_| file.exists());
+    let exported = fs::read_to_string(&file).unwrap();
+    assert!(exported.contains("> Said to itself. And more."), "{exported}");
+    chat.nvim.command("RatRestart");
+    chat.agent.expect_start();
+    chat.agent.handshake();
+    let lines = chat.transcript().join("\n");
+    assert!(lines.contains("Said to itself. And more."), "{lines}");
 }

@@ -80,6 +80,55 @@ fn an_agent_on_the_go_package() {
     nvim.poll_screen("protocol      go-acp");
 }
 
+/// Holds (Dialects): An agent on the Go package gets images and audio as it says, the branch of the project with a session, and the commands named in `options.commands` as such.
+#[test]
+fn an_agent_on_the_go_package_gets_media_a_branch_and_commands() {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x06\0\0\0";
+    let (mut nvim, mut agent) = Chat::builder()
+        .agent(json!({"dialect": "go", "options": {"commands": "fix, /search"}}))
+        .file("cat.png", PNG)
+        .file("cat.ogg", b"OggS\0".as_slice())
+        .file(".git/HEAD", "ref: refs/heads/feature/new-ui\n")
+        .launch();
+    let offer = agent.expect_request("initialize");
+    let capabilities = json!({"loadSession": true, "promptCapabilities": {"image": true}});
+    agent.reply(
+        &offer,
+        json!({"protocolVersion": "2025-01-01", "agentInfo": {"name": "gopher", "version": "1"}, "capabilities": capabilities}),
+    );
+    let request = agent.expect_request("session/new");
+    let cwd = nvim.cwd().display().to_string();
+    let metadata = json!({"workDir": cwd, "branch": "feature/new-ui"});
+    assert_eq!(request.params, json!({"metadata": metadata}));
+    agent.reply(&request, json!({"session": {"id": "session-1"}}));
+    nvim.poll_state("ready");
+    let input = "in @cat.png\nand @cat.ogg";
+    for (words, command) in [
+        ("/search  in @cat.png\nand @cat.ogg", json!({"name": "search", "input": input})),
+        ("/fix", json!({"name": "fix"})),
+        ("/other x", Json::Null),
+        ("see /fix", Json::Null),
+    ] {
+        prompt(&mut nvim, words);
+        let request = agent.expect_request("session/prompt");
+        assert_eq!(request.params["command"], command, "{words}");
+        let parts = request.params["prompt"].as_array().unwrap();
+        assert!(parts[0]["text"].as_str().unwrap().starts_with(words), "{parts:?}");
+        if words.starts_with("/search") {
+            assert_eq!(parts[1]["type"], "image");
+            assert_eq!(parts[1]["mimeType"], "image/png");
+            nvim.poll_screen("cat.ogg was sent as a link: the agent does not accept audio");
+            assert_eq!(parts.len(), 2);
+        }
+        agent.reply(&request, json!({"stopReason": "endTurn"}));
+        nvim.poll_state("ready");
+    }
+    let names = "return vim.tbl_map(function(command) return command.name end, require('rat.chat.current').get().commands)";
+    assert_eq!(nvim.lua(names, json!([])), json!(["fix", "search"]), "offered in the prompt");
+    let warned = nvim.messages();
+    assert!(!warned.contains("no such option"), "{warned}");
+}
+
 /// ACP 151.
 /// Holds (Dialects): A turn that such an agent ends with an error is shown as failed.
 #[test]

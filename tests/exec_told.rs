@@ -58,6 +58,26 @@ fn a_time_that_runs_out_is_told() {
     assert_eq!((run.code, &*run.err), (Some(124), "rat-nvim: timed out after 1 s (--timeout)\n"));
 }
 
+/// Holds (Scripts): Of an agent that dies, the last messages are told in full and without secrets, since there is no page of traffic; not in the format `jsonl`, which has them.
+#[test]
+fn the_last_messages_of_an_agent_that_dies_are_told() {
+    let long = "x".repeat(3000);
+    let desk = Desk::new(&format!(
+        "{UPDATES}import os, sys\nsay('first')\nsay('{long}')\ncall('1', title='With ' + os.environ['MY_API_KEY'])\nsys.exit(9)"
+    ));
+    let run = |words: &[&str]| {
+        desk.ended(desk.command(words).env("MY_API_KEY", "s3cret-value").spawn().unwrap())
+    };
+    let ended = run(&["go"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let told: Vec<_> = ended.err.lines().filter(|line| line.contains("last message: ")).collect();
+    assert_eq!(told.len(), 3, "{}", ended.err);
+    assert!(told[1].contains(&long) && told[2].contains("\"title\""), "{told:?}");
+    assert!(!ended.err.contains("s3cret"), "{}", ended.err);
+    let ended = run(&["--jsonl", "go"]);
+    assert!(!ended.err.contains("last message: "), "{}", ended.err);
+}
+
 /// Holds (Scripts): Of an agent that dies at its start, the last lines on stderr are shown, a few of them and without secrets.
 #[test]
 fn the_last_words_of_an_agent_are_shown() {

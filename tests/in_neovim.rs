@@ -16,6 +16,7 @@ mod acp {
     #[allow(dead_code, reason = "the tests without Neovim use all of it")]
     mod schema;
 }
+mod ascii;
 mod changed;
 mod chat;
 mod chat_prompts;
@@ -26,6 +27,7 @@ mod content;
 mod crash;
 mod crash_binary;
 mod demo;
+mod dialect_v0;
 mod dialect_v2;
 mod dialects;
 mod documents;
@@ -50,7 +52,9 @@ mod listeners;
 mod login;
 mod lua;
 mod meta;
+mod named_keys;
 mod names;
+mod openoxide;
 mod options;
 mod other_project;
 mod permission;

@@ -92,14 +92,18 @@ fn a_login_in_a_terminal_that_fails_is_told() {
 
 /// ACP 31.
 /// Holds (Options and logins): A prompt that needs a login is sent again after it.
+/// Holds (Options and logins): The chooser of a login shows what each method says about itself.
 #[test]
 fn a_prompt_that_needs_a_login_waits_for_it() {
-    let methods = json!([{"id": "key", "name": "Key"}, {"id": "web", "name": "Browser"}]);
+    let about = "Uses the key in $FAKE_KEY.\nIt is billed.";
+    let methods = json!([{"id": "key", "name": "Key", "description": about},
+        {"id": "web", "name": "Browser", "description": null}]);
     let mut chat = with_logins(methods);
     let prompt = chat.prompt("what waits");
     chat.agent.reply_error(&prompt, -32000, "expired");
     chat.nvim.poll_screen("requires a login");
     chat.nvim.poll_screen("<CR> choose");
+    chat.nvim.poll_screen("Key: Uses the key in $FAKE_KEY. It is billed.");
     chat.nvim.input("2<CR>");
     let request = chat.agent.expect_request("authenticate");
     assert_eq!(request.params, json!({"methodId": "web"}));

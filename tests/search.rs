@@ -85,7 +85,14 @@ fn what_is_being_said_is_found() {
 
 fn said(text: &str) -> Entry {
     let (text, attachments) = (text.to_owned(), Vec::new());
-    Entry::Message(Message { role: Role::User, id: None, text, attachments, said_anew: 0 })
+    Entry::Message(Message {
+        role: Role::User,
+        id: None,
+        text,
+        attachments,
+        said_anew: 0,
+        about: None,
+    })
 }
 
 /// Fills a store with closed sessions. Only the first one has a xylophone.

@@ -73,7 +73,7 @@ pub(super) async fn run(setup: Setup) {
     } = setup;
     let mut last_events = Vec::new();
     let name = config.name.clone();
-    let mut peer = Peer::new(tokens, Handshake::new(&config));
+    let mut peer = Peer::new(tokens, Handshake::new(&config, &cwd));
     let mut deadlines = BTreeMap::new();
     let exit = loop {
         let (transport, config, cwd) = (transport.clone(), config.clone(), cwd.clone());

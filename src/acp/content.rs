@@ -37,7 +37,10 @@ fn unknown(kind: &str) -> Content {
 fn known(kind: &str, fields: &mut Fields) -> Option<Content> {
     let about = about(fields);
     Some(match kind {
-        "text" => Content::Text(fields.text("text")?),
+        "text" => {
+            let text = fields.text("text")?;
+            if about.is_marked() { Content::Marked { text, about } } else { Content::Text(text) }
+        }
         "image" => Content::Image {
             data: fields.text("data")?,
             mime: fields.text("mimeType").unwrap_or_default(),
@@ -72,6 +75,7 @@ fn about(fields: &mut Fields) -> About {
             _ => None,
         },
         priority: notes.float("priority").filter(|priority| (0.0..=1.0).contains(priority)),
+        last_modified: notes.text("lastModified").filter(|time| !time.trim().is_empty()),
     }
 }
 

@@ -10,6 +10,7 @@ use super::v1::reply;
 use crate::core::messages::agent::{AgentEvent, CallError, INTERNAL_ERROR, Reply, SessionSetup};
 use crate::core::messages::call::Call;
 use crate::jsonrpc::outgoing;
+use crate::process::repository;
 use crate::session::agent::{AgentCapabilities, AgentInfo, Quirks};
 use crate::session::content::Content;
 use crate::session::ids::SessionId;
@@ -17,26 +18,42 @@ use crate::session::prompt::PromptCapabilities;
 use crate::session::protocol::Protocol;
 use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolStatus};
 use crate::session::turn::StopReason;
-use crate::session::update::{Role, Update};
+use crate::session::update::{Choice, Command, ConfigOption, OptionValue, Role, Update};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// The longest line the package reads, in bytes, without the line ending.
 const LONGEST_LINE: usize = 65_535;
 
 const NO_SESSION: &str = "a new session without an id";
 
+/// The configured option that names the commands of the agent, separated by commas or spaces: the package has no message for
+/// that, and an agent on it may fail a turn for a command that it does not know.
+const COMMANDS: &str = "commands";
+
 /// The dialect with one agent.
 #[derive(Debug)]
-pub struct Go;
+pub struct Go {
+    /// The value of `COMMANDS`.
+    named: Option<String>,
+    commands: Vec<Command>,
+    /// The folder here that sessions work in, whatever the agent calls it.
+    cwd: PathBuf,
+}
 
 impl Go {
     /// Decodes an answer to `initialize`.
-    pub(super) fn answered(mut answer: Fields) -> (Box<dyn Dialect>, Box<AgentInfo>) {
+    pub(super) fn answered(
+        mut answer: Fields,
+        options: &[(String, String)],
+        cwd: PathBuf,
+    ) -> (Box<dyn Dialect>, Box<AgentInfo>) {
         let mut about = answer.object("agentInfo").unwrap_or_default();
         let mut capabilities = answer.object("capabilities").unwrap_or_default();
+        let mut takes = capabilities.object("promptCapabilities").unwrap_or_default();
         let prompt = PromptCapabilities {
-            image: capabilities.flag("image"),
-            audio: capabilities.flag("audio"),
+            image: takes.flag("image"),
+            audio: takes.flag("audio"),
             embedded: false,
         };
         let info = AgentInfo {
@@ -47,9 +64,65 @@ impl Go {
             capabilities: AgentCapabilities::taking(prompt),
             auth_methods: Vec::new(),
             quirks: Quirks::default(),
+            current_session: None,
         };
-        (Box::new(Self), Box::new(info))
+        let named = options.iter().find(|(name, _)| name == COMMANDS);
+        let named = named.map(|(_, value)| value.clone());
+        let commands = named.as_deref().map(commands).unwrap_or_default();
+        (Box::new(Self { named, commands, cwd }), Box::new(info))
     }
+
+    /// The metadata of a new session, whose values are texts.
+    fn metadata(&self, cwd: &str) -> Value {
+        let mut metadata = json!({ "workDir": cwd });
+        if let Some(branch) = repository::branch(&self.cwd) {
+            metadata["branch"] = branch.into();
+        }
+        metadata
+    }
+
+    /// The command that a prompt calls, if the agent has it.
+    fn called(&self, blocks: &[Content]) -> Option<Value> {
+        let text = blocks.first().and_then(Content::text)?.trim();
+        let (name, input) = text.strip_prefix('/').map(|rest| {
+            rest.split_once(char::is_whitespace)
+                .map_or((rest, ""), |(name, input)| (name, input.trim()))
+        })?;
+        self.commands.iter().find(|command| command.name == name)?;
+        Some(if input.is_empty() {
+            json!({ "name": name })
+        } else {
+            json!({ "name": name, "input": input })
+        })
+    }
+
+    /// What a session has: the commands as they were configured.
+    fn setup(&self) -> SessionSetup {
+        let option = self.named.clone().map(|value| {
+            let choice = Choice {
+                value: value.clone(),
+                name: value.clone(),
+                description: None,
+                group: None,
+            };
+            ConfigOption {
+                id: COMMANDS.to_owned(),
+                name: COMMANDS.to_owned(),
+                description: None,
+                category: None,
+                value: OptionValue::Select { current: value, choices: vec![choice] },
+            }
+        });
+        SessionSetup { options: option.into_iter().collect(), ..SessionSetup::default() }
+    }
+}
+
+fn commands(named: &str) -> Vec<Command> {
+    let names = named.split([',', ' ']).map(|name| name.trim_start_matches('/'));
+    let names = names.filter(|name| !name.is_empty());
+    let command =
+        |name: &str| Command { name: name.to_owned(), description: String::new(), hint: None };
+    names.map(command).collect()
 }
 
 impl Dialect for Go {
@@ -57,10 +130,14 @@ impl Dialect for Go {
         let params = match call {
             Call::NewSession(place) => {
                 let cwd = place.cwd.to_str().ok_or(EncodeError::NotUtf8)?;
-                json!({ "metadata": { "workDir": cwd } })
+                json!({ "metadata": self.metadata(cwd) })
             }
             Call::Prompt { session, blocks } => {
-                json!({ "sessionId": session.as_str(), "prompt": parts(blocks) })
+                let mut params = json!({ "sessionId": session.as_str(), "prompt": parts(blocks) });
+                if let Some(command) = self.called(blocks) {
+                    params["command"] = command;
+                }
+                params
             }
             other => return Err(EncodeError::NoMethod(other.method())),
         };
@@ -94,7 +171,7 @@ impl Dialect for Go {
             CallKind::NewSession => {
                 let id = fields.object("session").and_then(|mut session| session.text("id"));
                 let id = id.ok_or_else(|| CallError::Malformed(NO_SESSION.to_owned()))?;
-                Ok(Reply::Session { id: id.into(), setup: SessionSetup::default() })
+                Ok(Reply::Session { id: id.into(), setup: self.setup() })
             }
             CallKind::Prompt => stop_reason(&mut fields),
             _ => Ok(Reply::Done),
@@ -103,6 +180,15 @@ impl Dialect for Go {
 
     fn error(&self, error: &str) -> CallError {
         reply::error(error)
+    }
+
+    fn after_result(&self, method: &str, result: &str) -> (Option<SessionId>, Vec<Update>) {
+        if method != "session/new" || self.commands.is_empty() {
+            return (None, Vec::new());
+        }
+        let mut session = json(result).and_then(Fields::of).unwrap_or_default().object("session");
+        let id = session.as_mut().and_then(|session| session.text("id")).map(SessionId::from);
+        (id, vec![Update::Commands(self.commands.clone())])
     }
 }
 
@@ -122,7 +208,7 @@ fn parts(blocks: &[Content]) -> Vec<Value> {
     let mut media = Vec::new();
     for block in blocks {
         match block {
-            Content::Text(text) => texts.push(text.clone()),
+            Content::Text(text) | Content::Marked { text, .. } => texts.push(text.clone()),
             Content::Image { mime, data, .. } => {
                 media.push(json!({ "type": "image", "data": data, "mimeType": mime }));
             }

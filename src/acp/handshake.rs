@@ -20,6 +20,7 @@ use crate::session::paths::PathMap;
 use crate::session::protocol::{Offered, Protocol};
 use serde_json::Value;
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 /// The version in an offer to agents whose versions are strings.
 const STRING_VERSION: &str = "0.1";
@@ -35,6 +36,10 @@ pub struct Handshake {
     options: Vec<(String, String)>,
     /// The folders that the agent knows by other paths.
     paths: PathMap,
+    /// The folder here that the agent works in.
+    cwd: PathBuf,
+    /// Whether the agent has other files.
+    is_separate: bool,
     /// The agent's name in the configuration.
     agent: AgentName,
     /// What `paths` is called where the agent is configured.
@@ -68,8 +73,8 @@ pub enum Step {
 }
 
 impl Handshake {
-    /// Begins with an agent that is configured like this.
-    pub fn new(config: &AgentConfig) -> Self {
+    /// Begins with an agent that is configured like this and works in this folder.
+    pub fn new(config: &AgentConfig, cwd: &Path) -> Self {
         let offer = match config.offered {
             Offered::All | Offered::Acp | Offered::Only(Protocol::V2) => Offer::Second,
             Offered::Only(Protocol::V1 | Protocol::V0) => Offer::First,
@@ -79,6 +84,8 @@ impl Handshake {
             offered: config.offered,
             options: config.options.clone(),
             paths: config.disk.paths.clone(),
+            cwd: cwd.to_owned(),
+            is_separate: config.disk.is_separate,
             agent: config.name.clone(),
             setting: config.setting("paths"),
             capabilities: config.capabilities,
@@ -172,8 +179,11 @@ impl Handshake {
             Offered::All | Offered::Acp => None,
         };
         match configured.or_else(|| recognized(&fields, version, has_version)) {
-            Some(Protocol::Go) => Ok(Go::answered(fields)),
-            Some(Protocol::OpenOxide) => Ok(OpenOxide::answered(fields, &self.options)),
+            Some(Protocol::Go) => Ok(Go::answered(fields, &self.options, self.cwd.clone())),
+            Some(Protocol::OpenOxide) => {
+                let folder = (!self.is_separate).then(|| self.cwd.clone());
+                Ok(OpenOxide::answered(fields, &self.options, folder))
+            }
             Some(Protocol::V2) if version == Some(2) => {
                 let info = v2::reply::initialized(fields);
                 Ok((Box::new(V2::new(info.capabilities)), Box::new(info)))
@@ -245,7 +255,7 @@ mod tests {
 
     fn handshake(offered: Offered) -> Handshake {
         let config = AgentConfig::unusable("fake".into(), String::new());
-        Handshake::new(&AgentConfig { offered, ..config })
+        Handshake::new(&AgentConfig { offered, ..config }, Path::new("/"))
     }
 
     fn chosen(offered: Offered, answer: &str, has_version: bool) -> Option<Protocol> {

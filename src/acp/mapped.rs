@@ -199,7 +199,10 @@ fn address_of(content: &mut Content) -> Option<&mut String> {
         Content::ResourceLink { uri, .. }
         | Content::Resource { uri, .. }
         | Content::Blob { uri, .. } => Some(uri),
-        Content::Text(_) | Content::Audio { .. } | Content::Unknown { .. } => None,
+        Content::Text(_)
+        | Content::Marked { .. }
+        | Content::Audio { .. }
+        | Content::Unknown { .. } => None,
     }
 }
 

@@ -1,7 +1,9 @@
 //! The protocol of OpenOxide: its own names for sessions and prompts, events in place of updates, and a turn that ends with
 //! the event `done`.
 
+mod current;
 mod events;
+pub mod live;
 
 use super::dialect::{CallKind, Dialect, EncodeError};
 use super::fields::{Fields, json};
@@ -13,12 +15,14 @@ use crate::session::agent::{AgentCapabilities, AgentInfo, Capability, Quirks};
 use crate::session::content::Content;
 use crate::session::fork::ForkPoint;
 use crate::session::ids::SessionId;
+use crate::session::prompt::PromptCapabilities;
 use crate::session::protocol::Protocol;
 use crate::session::turn::{Activity, StopReason};
 use crate::session::update::{Choice, Command, ConfigOption, OptionValue, PlanEntry, Update};
 use events::News;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long after the answer to a prompt the turn may go on without a word.
@@ -26,6 +30,15 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The options that a session is created with.
 const SESSION_OPTIONS: [&str; 2] = ["model", "auto_commits"];
+
+/// What an agent says that it can do, and what that is.
+const ABILITIES: [(&str, Capability); 5] = [
+    ("file_read", Capability::ReadsFiles),
+    ("file_write", Capability::WritesFiles),
+    ("terminal_exec", Capability::RunsCommands),
+    ("web_search", Capability::SearchesWeb),
+    ("streaming", Capability::Streams),
+];
 
 /// The dialect with one agent.
 #[derive(Debug, Default)]
@@ -38,6 +51,8 @@ pub struct OpenOxide {
     last: Option<SessionId>,
     /// How many diffs the agent has shown, which have no ids.
     diffs: usize,
+    /// The folder that sessions work in, if the agent has the same files.
+    folder: Option<PathBuf>,
 }
 
 /// The latest turn of a session.
@@ -56,30 +71,44 @@ impl OpenOxide {
     pub(super) fn answered(
         mut answer: Fields,
         options: &[(String, String)],
+        folder: Option<PathBuf>,
     ) -> (Box<dyn Dialect>, Box<AgentInfo>) {
         let mut about = answer.object("serverInfo").unwrap_or_default();
         let mut capabilities = answer.object("capabilities").unwrap_or_default();
+        let is_denied = |name| {
+            [&capabilities, &answer]
+                .iter()
+                .any(|fields| fields.peek(name) == Some(&Value::Bool(false)))
+        };
+        let is_without_files = is_denied("file_read");
         let mut has = |name| capabilities.flag(name) || answer.flag(name);
         let can_fork = has("session_fork");
+        let abilities = ABILITIES.map(|(name, ability)| (ability, has(name)));
         let commands =
             capabilities.objects("slash_commands").map(|all| all.filter_map(command).collect());
         let commands = commands
             .or_else(|| Some(answer.objects("slash_commands")?.filter_map(command).collect()));
+        // What it cannot read itself goes with the prompt.
+        let prompt = PromptCapabilities { embedded: is_without_files, ..Default::default() };
+        let can = AgentCapabilities::taking(prompt)
+            .with(Capability::Resume, true)
+            .with(Capability::Fork, can_fork)
+            .with(Capability::ForkAtTurn, can_fork);
         let info = AgentInfo {
             protocol: Some(Protocol::OpenOxide),
             name: about.text("name"),
             title: about.text("title"),
             version: about.text("version"),
-            capabilities: AgentCapabilities::of(&[Capability::Resume])
-                .with(Capability::Fork, can_fork)
-                .with(Capability::ForkAtTurn, can_fork),
+            capabilities: abilities.iter().fold(can, |all, (one, can)| all.with(*one, *can)),
             auth_methods: Vec::new(),
             quirks: Quirks::default(),
+            current_session: folder.as_deref().and_then(current::read),
         };
         let options = options.iter().filter(|(name, _)| SESSION_OPTIONS.contains(&name.as_str()));
         let dialect = Self {
             options: options.cloned().collect(),
             commands: commands.unwrap_or_default(),
+            folder,
             ..Self::default()
         };
         (Box::new(dialect), Box::new(info))
@@ -105,6 +134,14 @@ impl OpenOxide {
         let value = |text: &str| text.parse::<bool>().map_or_else(|_| json!(text), |on| json!(on));
         let options = self.options.iter().map(|(name, text)| (name.clone(), value(text)));
         Value::Object(options.collect::<Map<_, _>>())
+    }
+
+    /// A session is open.
+    fn opened(&self, session: &SessionId) {
+        let written = self.folder.as_deref().map(|folder| current::write(folder, session));
+        if let Some(Err(error)) = written {
+            tracing::warn!(target: "acp", %error, "the current session could not be noted");
+        }
     }
 
     /// Handles an event of a session.
@@ -200,9 +237,15 @@ impl Dialect for OpenOxide {
             CallKind::NewSession => {
                 let id = events::session_id(json(result).unwrap_or_default())
                     .ok_or_else(|| CallError::Malformed("a new session without an id".into()))?;
+                self.opened(&id);
                 Ok(Reply::Session { id, setup: self.setup() })
             }
-            CallKind::Restore => Ok(Reply::Restored(self.setup())),
+            CallKind::Restore => {
+                if let Some(session) = session {
+                    self.opened(session);
+                }
+                Ok(Reply::Restored(self.setup()))
+            }
             CallKind::Prompt => {
                 if let Some(turn) = session.and_then(|session| self.turns.get_mut(session)) {
                     turn.is_answered = true;
@@ -250,7 +293,7 @@ fn cwd(place: &SessionParams) -> Result<&str, EncodeError> {
 
 fn text(block: &Content) -> Option<Value> {
     let text = match block {
-        Content::Text(text) => text.clone(),
+        Content::Text(text) | Content::Marked { text, .. } => text.clone(),
         Content::ResourceLink { uri, name, .. } => format!("{name}: {uri}"),
         Content::Resource { uri, text, .. } => format!("{uri}:\n{text}"),
         Content::Blob { uri, .. } => uri.clone(),

@@ -1,6 +1,7 @@
 //! Decodes the entries of a plan.
 
 use super::fields::{Fields, cut, first};
+use crate::session::signs::ELLIPSIS;
 use crate::session::update::{PlanEntry, PlanPriority, PlanStatus, Update};
 
 /// How many entries are kept.
@@ -13,7 +14,7 @@ pub(super) fn decode(fields: &mut Fields) -> Option<Update> {
     let (mut entries, others) =
         first(fields.objects("entries")?.filter_map(plan_entry), MAX_ENTRIES);
     entries.extend((others > 0).then(|| PlanEntry {
-        content: format!("… {others} more steps"),
+        content: format!("{ELLIPSIS} {others} more steps"),
         priority: PlanPriority::Medium,
         status: PlanStatus::Pending,
     }));

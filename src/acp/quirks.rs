@@ -3,6 +3,7 @@
 
 use crate::session::agent::{McpServersFor, Quirks};
 use crate::session::content::Content;
+use crate::session::signs::{CANCELLED, DONE, PENDING, RUNNING};
 use crate::session::tool_call::{ToolCallPatch, ToolContent, ToolInput, ToolKind};
 
 /// How long agents wait for the answer to a call of an MCP server's tool, in seconds, where that is more than a minute. The names
@@ -77,10 +78,10 @@ fn steps(patch: &ToolCallPatch) -> Option<String> {
     let steps: Vec<Step> = serde_json::from_str(text).ok()?;
     let line = |step: &Step| {
         let symbol = match step.status.as_str() {
-            "completed" => '✓',
-            "in_progress" => '●',
-            "cancelled" => '⊘',
-            _ => '○',
+            "completed" => DONE,
+            "in_progress" => RUNNING,
+            "cancelled" => CANCELLED,
+            _ => PENDING,
         };
         format!("{symbol} {}", step.content)
     };

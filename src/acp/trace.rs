@@ -14,6 +14,7 @@ pub mod spool;
 use super::redact::Redactor;
 use crate::jsonrpc::incoming::{self, Message};
 use crate::jsonrpc::recording::Direction;
+use crate::session::signs::{ARROW, BACK};
 use parking_lot::Mutex;
 use spool::{LIMITS, Spool};
 use std::collections::{HashMap, VecDeque};
@@ -205,7 +206,7 @@ impl Head {
 
     /// Returns the direction, method and id in a few words.
     fn summary(&self, direction: Direction) -> String {
-        let arrow = if direction == Direction::ToAgent { "→" } else { "←" };
+        let arrow = if direction == Direction::ToAgent { ARROW } else { BACK };
         let what = self.method.as_deref().unwrap_or("answer");
         let id = self.id.as_ref().map_or_else(String::new, |id| format!(" {id}"));
         format!("{arrow} {what}{id}")

@@ -9,6 +9,7 @@ use crate::core::messages::review_page::{
     HeadKind, ReviewDraft, ReviewHead, ReviewHunk, ReviewPage, ReviewSection,
 };
 use crate::session::author::Author;
+use crate::session::signs::{self, ARROW, DOT};
 use crate::view::review;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ pub(super) fn compose(
     let hunks: usize = groups.iter().map(Group::count).sum();
     // A rename or a change of the mode has no hunks.
     let hunks = if hunks == 0 { String::new() } else { format!(", {}", count(hunks, "hunk")) };
-    let title = format!("Review · {}{}{hunks}", draft.of_what, count(paths.len(), "file"));
+    let title = format!("Review {DOT} {}{}{hunks}", draft.of_what, count(paths.len(), "file"));
     let is_first = groups[0].is_empty();
     let rendered = groups.iter().enumerate().flat_map(|(number, group)| {
         let is_unknown = number == 1;
@@ -175,7 +176,7 @@ fn render_state(
     is_unknown: bool,
     (from, name, state): &(Option<String>, String, ChangedState),
 ) -> Rendered {
-    let from = from.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let from = from.as_ref().map(|from| format!("{from} {ARROW} ")).unwrap_or_default();
     let title = joined(state.by.iter().map(|author| title(draft, &author.by)));
     let line = with_title(format!("{from}{name}  {}", state.what), &title);
     let (path, from, kind) = (state.path.clone(), state.from.clone(), HeadKind::State);
@@ -235,7 +236,7 @@ fn title<'a>(draft: &'a ReviewDraft, by: &Author) -> &'a str {
 }
 
 fn with_title(line: String, title: &str) -> String {
-    if title.is_empty() { line } else { format!("{line} · {title}") }
+    if title.is_empty() { line } else { format!("{line} {DOT} {title}") }
 }
 
 /// Different titles in one line.
@@ -246,7 +247,7 @@ fn joined<'a>(titles: impl Iterator<Item = &'a str>) -> String {
             all.push(title);
         }
     }
-    all.join(" · ")
+    signs::joined(&all)
 }
 
 fn count(count: usize, what: &str) -> String {

@@ -11,6 +11,7 @@ use crate::host::checkpoints::restore::Restore;
 use crate::host::checkpoints::tree_path::TreePath;
 use crate::host::other_names;
 use crate::session::author::{Author, SessionKey};
+use crate::session::signs::ARROW;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +87,7 @@ impl ReviewStates {
         });
         if let [Some(_), _] | [_, Some(_)] = links {
             let link = links[1].or(links[0]);
-            what = format!("{what} → {}", self.target(&changed.root, link).await);
+            what = format!("{what} {ARROW} {}", self.target(&changed.root, link).await);
             if let [Some(before), Some(_)] = links {
                 what = format!("{what}, was {}", self.target(&changed.root, Some(before)).await);
             }

@@ -7,6 +7,7 @@ use crate::host::paths;
 use crate::nvim::messages::from_lua::start::StartRequest;
 use crate::process::program;
 use crate::session::agent::AgentConfig;
+use crate::session::{keys, signs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -19,6 +20,8 @@ const RESOLVE_LIMIT: Duration = Duration::from_secs(5);
 /// that does not answer. If it takes too long or panics, the
 /// agent has no command and its chat shows why.
 pub(super) fn resolve(request: StartRequest) -> JoinHandle<UserAction> {
+    keys::use_keys(request.keys.clone());
+    signs::use_ascii(request.ascii);
     tokio::spawn(async move {
         let own = request.clone();
         let work = timeout(RESOLVE_LIMIT, spawn_blocking(move || load_and_resolve(own))).await;

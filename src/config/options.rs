@@ -103,6 +103,10 @@ pub struct TimeoutOptions {
     pub session: Option<u64>,
     /// For anything else that is answered at once, in milliseconds.
     pub request: Option<u64>,
+    /// For a turn, in milliseconds.
+    pub prompt: Option<u64>,
+    /// For the user's answer to a permission request, in milliseconds.
+    pub permission: Option<u64>,
     /// From a cancel until `on_cancel_timeout`, in milliseconds.
     pub cancel: Option<u64>,
 }
@@ -166,6 +170,8 @@ impl AgentOptions {
             authenticate: over.timeouts.authenticate.or(self.timeouts.authenticate),
             session: over.timeouts.session.or(self.timeouts.session),
             request: over.timeouts.request.or(self.timeouts.request),
+            prompt: over.timeouts.prompt.or(self.timeouts.prompt),
+            permission: over.timeouts.permission.or(self.timeouts.permission),
             cancel: over.timeouts.cancel.or(self.timeouts.cancel),
         };
         self

@@ -287,6 +287,8 @@ fn timeouts(options: TimeoutOptions) -> Timeouts {
         authenticate: limit(options.authenticate, default.authenticate),
         session: limit(options.session, default.session),
         request: limit(options.request, default.request),
+        prompt: limit(options.prompt, default.prompt),
+        permission: limit(options.permission, default.permission),
         cancel: limit(options.cancel, Some(default.cancel)).unwrap_or(Duration::MAX),
     }
 }

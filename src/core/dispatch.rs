@@ -70,6 +70,10 @@ impl State {
             Event::TranscriptLoaded(chat, past) => self.transcript_loaded(chat, past),
             Event::Saved(session, result) => self.session_saved(&session, result),
             Event::Timer(Timer::CancelGrace(chat, turn)) => self.cancel_grace_over(chat, turn),
+            Event::Timer(Timer::TurnLimit(chat, turn)) => self.turn_limit_over(chat, turn),
+            Event::Timer(Timer::PermissionLimit(chat, request)) => {
+                self.permission_limit_over(chat, request);
+            }
             Event::Timer(Timer::SavePart(chat, turn)) => self.save_part(chat, turn),
             Event::Timer(Timer::Reconnect(chat, number)) => self.reconnect_now(chat, number),
             Event::Timer(Timer::Steady(chat, number)) => self.connection_is_steady(chat, number),

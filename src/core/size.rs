@@ -51,7 +51,9 @@ fn of_item(item: &ToolContent) -> usize {
 
 fn of_content(content: &Content) -> usize {
     match content {
-        Content::Text(text) | Content::Resource { text, .. } => text.len(),
+        Content::Text(text) | Content::Marked { text, .. } | Content::Resource { text, .. } => {
+            text.len()
+        }
         other => other.data().map_or(0, str::len),
     }
 }

@@ -8,8 +8,10 @@ use crate::core::messages::notice::Notice;
 use crate::session::agent::{AgentConfig, RemoteAgent};
 use crate::session::confinement::DeniedPath;
 use crate::session::ids::SessionId;
+use crate::session::keys;
 use crate::session::label;
 use crate::session::protocol::Protocol;
+use crate::session::signs::{self, ELLIPSIS};
 use crate::session::update::Severity;
 use std::path::{Path, PathBuf};
 
@@ -134,7 +136,7 @@ fn unreachable(config: &AgentConfig, obstacle: Obstacle, detail: &str) -> Notice
             let text = format!("{reason} Check that it is running at {url}.");
             return Notice::from(text).advise("Send a prompt or :RatRestart to try again.");
         }
-        Obstacle::Configuration => return Notice::from(reason).advise("See :help rat-remote."),
+        Obstacle::Configuration => return Notice::from(reason).advise("See :help rat-remote"),
         Obstacle::Certificate => "Whoever runs it has to renew it.".to_owned(),
         Obstacle::UnknownAuthority => {
             let setting = config.setting("ca_file");
@@ -163,8 +165,9 @@ pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> Notice {
 pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
     let (name, path, allow) = (&config.name, denied.path.display(), denied.allow.display());
     let setting = config.setting("confine.write");
+    let allows = keys::hint("<CR>", "here allows", ":RatRestart with it allows");
     format!(
-        "{name} reports that it could not write {path}: it is confined. <CR> here allows {allow} until you stop the agent. To \
+        "{name} reports that it could not write {path}: it is confined. {allows} {allow} until you stop the agent. To \
          allow it for good, add it to {setting}."
     )
 }
@@ -173,8 +176,8 @@ pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
 pub(super) fn could_be_confined(title: &str, config: &AgentConfig) -> String {
     let setting = config.setting("confine");
     format!(
-        "{title} did not ask before it acted. {setting} = \"write\" limits where it can write (:help rat-confine); false hides \
-         this note."
+        "{title} did not ask before it acted. {setting} = \"write\" limits where it can write, and false hides this note: see \
+         :help rat-confine"
     )
 }
 
@@ -196,7 +199,7 @@ pub(super) fn lost(config: &AgentConfig, cause: &ExitCause) -> Notice {
 pub(super) fn details(failure: &Failure) -> Vec<String> {
     let mut details: Vec<_> = failure.details.iter().map(Notice::to_string).collect();
     if !failure.last_messages.is_empty() {
-        let last = failure.last_messages.join(" · ");
+        let last = signs::joined(&failure.last_messages);
         details.push(format!("Last messages: {last} (see :RatTrace)"));
     }
     details
@@ -209,8 +212,9 @@ pub(super) fn stderr_tail(exit: &Exit) -> Vec<Notice> {
     }
     let lines = &exit.stderr[exit.stderr.len().saturating_sub(MAX_DETAIL_LINES)..];
     let earlier = exit.stderr_lines.saturating_sub(lines.len());
-    let rest =
-        || Notice::from(format!("… {}", count(earlier, "earlier line"))).advise("in :RatLog");
+    let rest = || {
+        Notice::from(format!("{ELLIPSIS} {}", count(earlier, "earlier line"))).advise("in :RatLog")
+    };
     let lines = lines.iter().map(|line| label::short(line, MAX_LINE_CHARS).into());
     (earlier > 0).then(rest).into_iter().chain(lines).collect()
 }
@@ -272,7 +276,8 @@ pub(super) fn data(error: &CallError) -> Vec<Notice> {
         .map(|line| label::short(line, MAX_DATA_LINE_CHARS).into())
         .collect();
     let more = lines.count();
-    let rest = || Notice::from(format!("… {}", count(more, "more line"))).advise("in :RatTrace");
+    let rest =
+        || Notice::from(format!("{ELLIPSIS} {}", count(more, "more line"))).advise("in :RatTrace");
     shown.extend((more > 0).then(rest));
     shown
 }

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 use tokio::time::{Instant, timeout_at};
 
 /// Reads the files one after the other. The result has an entry for every path; those not read by the deadline are
@@ -34,24 +35,26 @@ fn read(path: &Path) -> io::Result<FileRead> {
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
     let metadata = file.metadata()?;
     metadata.is_file().then_some(()).ok_or_else(other)?;
-    read_bounded(&file, metadata.len())
+    let changed = metadata.modified().ok();
+    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    read_bounded(&file, metadata.len(), changed.map(|time| time.as_secs()))
 }
 
 /// Reads a file of `size` bytes, unless that is more than is sent of its kind.
-fn read_bounded(file: &File, size: u64) -> io::Result<FileRead> {
+fn read_bounded(file: &File, size: u64, changed: Option<u64>) -> io::Result<FileRead> {
     let mut bytes = Vec::new();
     file.take(HEAD as u64).read_to_end(&mut bytes)?;
     let media = media::sniff(&bytes);
     let max_size = size_limit(media);
     if size > max_size as u64 {
-        return Ok(FileRead::TooLarge(size));
+        return Ok(FileRead::TooLarge { bytes: size, changed });
     }
     // The file may have grown since.
     file.take((max_size + 1 - bytes.len().min(max_size)) as u64).read_to_end(&mut bytes)?;
     if bytes.len() > max_size {
-        return Ok(FileRead::TooLarge(bytes.len() as u64));
+        return Ok(FileRead::TooLarge { bytes: bytes.len() as u64, changed });
     }
-    Ok(FileRead::Data { data: media::encode(&bytes), size: bytes.len(), media })
+    Ok(FileRead::Data { data: media::encode(&bytes), size: bytes.len(), media, changed })
 }
 
 #[cfg(test)]
@@ -85,16 +88,17 @@ mod tests {
         for (head, max_size) in [(&png[..], MAX_MEDIA), (b"\0", MAX_BLOB)] {
             let whole = sized(head, max_size);
             let (large, size) = temporary(&whole);
-            let FileRead::Data { data, size, .. } = read_bounded(&large, size).unwrap() else {
+            let FileRead::Data { data, size, .. } = read_bounded(&large, size, None).unwrap()
+            else {
                 panic!("{max_size} bytes are not too many")
             };
             assert_eq!((media::decode(&data), size), (Some(whole.clone()), max_size));
-            let too_large = FileRead::TooLarge(max_size as u64 + 1);
+            let too_large = FileRead::TooLarge { bytes: max_size as u64 + 1, changed: None };
             let (larger, size) = temporary(&sized(head, max_size + 1));
-            assert_eq!(read_bounded(&larger, size).unwrap(), too_large);
+            assert_eq!(read_bounded(&larger, size, None).unwrap(), too_large);
             // A file that was empty when its size was read.
             let (grown, _) = temporary(&sized(head, max_size + 9));
-            assert_eq!(read_bounded(&grown, 0).unwrap(), too_large);
+            assert_eq!(read_bounded(&grown, 0, None).unwrap(), too_large);
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod arguments;
 mod exit;
+mod last_frames;
 mod no_editor;
 mod output;
 mod plan;

@@ -1,6 +1,7 @@
 //! The event loop of one run: like that for Neovim, it passes events to `State` and effects to the `Runner`.
 
 use super::arguments::Format;
+use super::last_frames::LastFrames;
 use super::no_editor::NoEditor;
 use super::output::{self, Output};
 use super::plan::{Plan, Task};
@@ -9,7 +10,6 @@ use super::questions::{Questions, Said};
 use super::signals::{Signals, Wanted};
 use super::stdout::{self, Stdout};
 use super::{End, Exit};
-use crate::acp::trace::Tap;
 use crate::acp::transport::any::AnyTransport;
 use crate::acp::transport::child::ChildProcesses;
 use crate::acp::{Agents, Batch, GracePeriods};
@@ -102,6 +102,7 @@ struct Run {
     questions: Questions,
     /// What failed last.
     failure: Option<Failure>,
+    last_frames: LastFrames,
     /// Whether the agent is gone.
     has_failed: bool,
     session: Option<String>,
@@ -118,13 +119,9 @@ impl Run {
         let children = ChildProcesses::new(launcher.clone(), watchdog.clone());
         let transport = Arc::new(AnyTransport::new(children));
         let grace = GracePeriods::default();
-        let mut agents = Agents::new(agents_sender, transport, grace, secrets.clone());
-        if plan.format == Format::Jsonl {
-            let stdout = stdout.clone();
-            agents = agents.with_tap(Tap::new(move |message| {
-                stdout.write([message, b"\n"].concat());
-            }));
-        }
+        let agents = Agents::new(agents_sender, transport, grace, secrets.clone());
+        let (last_frames, tap) = LastFrames::of(plan.format, &stdout);
+        let agents = agents.with_tap(tap);
         let terminals = Terminals::new(terminals_sender, launcher, watchdog);
         let checkpoints = Checkpoints::open(None, secrets.clone(), Limits::default());
         let store = Store::open(None, secrets.clone());
@@ -146,6 +143,7 @@ impl Run {
             decided: HashMap::new(),
             questions: Questions::new(),
             failure: None,
+            last_frames,
             has_failed: false,
             session: None,
         }
@@ -314,6 +312,9 @@ impl Run {
                 self.tell(&failure.message.text);
                 for detail in &failure.details {
                     self.tell(&format!("  {}", detail.text));
+                }
+                if self.stage != Stage::Starting && !failure.last_messages.is_empty() {
+                    self.last_frames.lines().iter().for_each(|line| self.tell(line));
                 }
                 self.failure = Some(failure);
             }

@@ -5,5 +5,7 @@
 pub mod confine;
 pub mod group;
 pub mod program;
+pub mod repository;
+pub mod short_file;
 pub mod strays;
 pub mod watch;

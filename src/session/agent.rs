@@ -1,7 +1,7 @@
 //! Agents: [`AgentConfig`], how to start one, and [`AgentInfo`], what it told us in `initialize`.
 
 use super::confinement::Confinement;
-use super::ids::{AgentName, AuthMethodId};
+use super::ids::{AgentName, AuthMethodId, SessionId};
 use super::paths::AgentDisk;
 use super::prompt::PromptCapabilities;
 use super::protocol::{Offered, Protocol};
@@ -233,6 +233,10 @@ pub struct Timeouts {
     pub session: Option<Duration>,
     /// All other requests except `session/prompt`.
     pub request: Option<Duration>,
+    /// A turn, which is cancelled then. It does not end while the user is asked something.
+    pub prompt: Option<Duration>,
+    /// The user's answer to a permission request, which is answered with `cancelled` then.
+    pub permission: Option<Duration>,
     /// The time after `session/cancel` until the user is offered to end the agent.
     pub cancel: Duration,
 }
@@ -244,6 +248,8 @@ impl Default for Timeouts {
             authenticate: None,
             session: Some(Duration::from_secs(120)),
             request: Some(Duration::from_secs(30)),
+            prompt: None,
+            permission: None,
             cancel: Duration::from_secs(10),
         }
     }
@@ -310,6 +316,8 @@ pub struct AgentInfo {
     pub auth_methods: Vec<AuthMethod>,
     /// Its known deviations from the protocol.
     pub quirks: Quirks,
+    /// The session that its files name as the one the folder is at.
+    pub current_session: Option<SessionId>,
 }
 
 impl AgentInfo {
@@ -358,7 +366,7 @@ pub struct AgentCapabilities {
     /// The content that prompts may have.
     pub prompt: PromptCapabilities,
     /// The other capabilities, one bit each.
-    others: u16,
+    others: u32,
 }
 
 /// An optional method or feature of an agent.
@@ -388,10 +396,20 @@ pub enum Capability {
     McpSse,
     /// `logout`.
     Logout,
+    /// It says that it reads files.
+    ReadsFiles,
+    /// It says that it writes files.
+    WritesFiles,
+    /// It says that it runs commands.
+    RunsCommands,
+    /// It says that it searches the web.
+    SearchesWeb,
+    /// It says that it sends text while it is written.
+    Streams,
 }
 
 impl Capability {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 17] = [
         Self::Load,
         Self::Resume,
         Self::List,
@@ -404,6 +422,11 @@ impl Capability {
         Self::McpHttp,
         Self::McpSse,
         Self::Logout,
+        Self::ReadsFiles,
+        Self::WritesFiles,
+        Self::RunsCommands,
+        Self::SearchesWeb,
+        Self::Streams,
     ];
 }
 
@@ -431,12 +454,12 @@ impl AgentCapabilities {
     /// Adds a capability if `can` is true.
     #[must_use]
     pub fn with(self, capability: Capability, can: bool) -> Self {
-        Self { others: self.others | (u16::from(can) << capability as u16), ..self }
+        Self { others: self.others | (u32::from(can) << capability as u32), ..self }
     }
 
     /// Whether the agent has a capability.
     pub fn has(self, capability: Capability) -> bool {
-        self.others & (1 << capability as u16) != 0
+        self.others & (1 << capability as u32) != 0
     }
 }
 

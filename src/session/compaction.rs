@@ -2,6 +2,7 @@
 //! its description in one line.
 
 use super::content::Content;
+use super::signs::{DOT, ELLIPSIS};
 use super::update::{Patch, Severity};
 
 /// What is known of one compaction so far.
@@ -37,7 +38,12 @@ impl Compaction {
     /// Appends a chunk to the summary; consecutive text is joined.
     pub fn add(&mut self, chunk: Content) {
         match (self.summary.last_mut(), chunk) {
-            (Some(Content::Text(text)), Content::Text(more)) => text.push_str(&more),
+            (
+                Some(Content::Text(text)),
+                Content::Text(more) | Content::Marked { text: more, .. },
+            ) => {
+                text.push_str(&more);
+            }
             (_, chunk) => self.summary.push(chunk),
         }
     }
@@ -49,12 +55,12 @@ impl Compaction {
                 (Severity::Warning, format!("Could not compact the context: {error}"))
             }
             ("failed", None) => (Severity::Warning, "Could not compact the context".to_owned()),
-            ("in_progress", None) => (Severity::Info, "Compacting the context …".to_owned()),
+            ("in_progress", None) => (Severity::Info, format!("Compacting the context {ELLIPSIS}")),
             ("completed", None) => (Severity::Info, "Compacted the context".to_owned()),
             (word, None) => (Severity::Info, format!("Compacting the context: {word}")),
         };
         if let Some(first) = self.summary.first() {
-            line = format!("{line} · {}", first.summary());
+            line = format!("{line} {DOT} {}", first.summary());
         }
         (severity, line)
     }

@@ -1,11 +1,14 @@
 //! Content blocks (ACP content), sent by an agent or by us, and how one is described in one line.
 
 use super::ids::ToolCallId;
+use super::signs::{self, TIMES};
 use super::{label, media};
 use serde::{Deserialize, Serialize};
 
 /// Base64 data of more bytes is not saved with the transcript.
 const MAX_SAVED_DATA: usize = 256 * 1024;
+/// The number of characters of a time that are shown.
+const MAX_TIME: usize = 40;
 /// The number of characters of a name or URL that are shown.
 const MAX_NAME: usize = 100;
 
@@ -14,6 +17,13 @@ const MAX_NAME: usize = 100;
 pub enum Content {
     /// Markdown text.
     Text(String),
+    /// The same, with annotations.
+    Marked {
+        /// The text.
+        text: String,
+        /// The annotations.
+        about: About,
+    },
     /// An image. Its data is decoded only when the user opens it.
     Image {
         /// MIME type, such as `image/png`.
@@ -96,6 +106,32 @@ pub struct About {
     pub audience: Option<Audience>,
     /// Its importance, from 0 to 1.
     pub priority: Option<f64>,
+    /// When it was changed last, as its sender wrote the time (ISO 8601).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+}
+
+impl About {
+    /// Whether any annotation is set.
+    pub fn is_marked(&self) -> bool {
+        self.audience.is_some() || self.priority.is_some() || self.last_modified.is_some()
+    }
+
+    /// Says what is set, in a few words without control characters; empty if that is nothing. Text is for the user anyway.
+    pub fn words(&self, is_text: bool) -> String {
+        let audience = match self.audience {
+            Some(Audience::User) if !is_text => Some("for you".to_owned()),
+            Some(Audience::Assistant) => Some("for the model".to_owned()),
+            Some(Audience::User) | None => None,
+        };
+        let time = self.last_modified.as_ref();
+        let parts = [
+            audience,
+            self.priority.map(|value| format!("priority {value}")),
+            time.map(|time| format!("changed {}", label::short(time, MAX_TIME))),
+        ];
+        signs::joined(&parts.into_iter().flatten().collect::<Vec<_>>())
+    }
 }
 
 /// Who content is for (ACP `annotations.audience`).
@@ -142,7 +178,7 @@ impl Content {
     /// Returns the text of a text block; `None` for every other type.
     pub fn text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Marked { text, .. } => Some(text),
             _ => None,
         }
     }
@@ -154,7 +190,7 @@ impl Content {
             Self::ResourceLink { uri, .. }
             | Self::Resource { uri, .. }
             | Self::Blob { uri, .. } => Some(uri),
-            Self::Text(_) | Self::Audio { .. } | Self::Unknown { .. } => None,
+            Self::Text(_) | Self::Marked { .. } | Self::Audio { .. } | Self::Unknown { .. } => None,
         }
     }
 
@@ -175,14 +211,16 @@ impl Content {
             Self::ResourceLink { mime, .. }
             | Self::Resource { mime, .. }
             | Self::Blob { mime, .. } => mime.as_ref(),
-            Self::Text(_) | Self::Unknown { .. } => None,
+            Self::Text(_) | Self::Marked { .. } | Self::Unknown { .. } => None,
         };
         mime.filter(|mime| !mime.is_empty()).map(String::as_str)
     }
 
-    fn about(&self) -> Option<&About> {
+    /// Returns its further properties.
+    pub fn about(&self) -> Option<&About> {
         match self {
-            Self::Image { about, .. }
+            Self::Marked { about, .. }
+            | Self::Image { about, .. }
             | Self::Audio { about, .. }
             | Self::ResourceLink { about, .. }
             | Self::Resource { about, .. }
@@ -195,7 +233,7 @@ impl Content {
     /// size, audience, priority and description, as far as they are known.
     pub fn summary(&self) -> String {
         let (kind, name) = match self {
-            Self::Text(text) => {
+            Self::Text(text) | Self::Marked { text, .. } => {
                 return label::short(text.lines().next().unwrap_or_default(), MAX_NAME);
             }
             Self::Unknown { kind } => {
@@ -214,20 +252,18 @@ impl Content {
             Some(kind.to_owned()),
             name.map(|name| label::short(name, MAX_NAME)),
             uri.map(|uri| label::short(uri, MAX_NAME)),
-            media.and_then(|media| media.pixels).map(|(width, height)| format!("{width}×{height}")),
+            media
+                .and_then(|media| media.pixels)
+                .map(|(width, height)| format!("{width}{TIMES}{height}")),
             self.mime().map(|mime| label::short(mime, MAX_NAME)),
             self.bytes().map(|bytes| size(usize::try_from(bytes).unwrap_or(usize::MAX))),
             self.lacks_data().then(|| "no data".to_owned()),
-            self.about().and_then(|about| about.audience).map(|audience| match audience {
-                Audience::User => "for you".to_owned(),
-                Audience::Assistant => "for the model".to_owned(),
-            }),
-            self.about().and_then(|about| about.priority).map(|value| format!("priority {value}")),
+            self.about().map(|about| about.words(false)).filter(|words| !words.is_empty()),
             self.about()
                 .and_then(|about| about.description.as_ref())
                 .map(|description| label::short(description, MAX_NAME)),
         ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        signs::joined(&parts.into_iter().flatten().collect::<Vec<_>>())
     }
 
     /// Whether its data is missing: the agent sent none, or it was too large to be saved.

@@ -2,7 +2,7 @@
 //! part of the format of saved sessions.
 
 use super::address::Page;
-use super::content::Content;
+use super::content::{About, Audience, Content};
 use super::elicitation::ElicitationKind;
 use super::ids::{MessageId, OptionId};
 use super::permission::{DecidedBy, OptionKind, PermissionOption};
@@ -43,6 +43,9 @@ pub struct Message {
     /// How often the agent replaced the whole text. While this stays the same, the text only grows.
     #[serde(default)]
     pub said_anew: u32,
+    /// The annotations of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
 }
 
 /// An attachment of a message.
@@ -72,7 +75,13 @@ impl Message {
         text: String,
         attachments: Vec<Attached>,
     ) -> Self {
-        Self { role, id, text, attachments, said_anew: 0 }
+        Self { role, id, text, attachments, said_anew: 0, about: None }
+    }
+
+    /// Whether the agent says that it is for the model alone.
+    pub fn is_for_model(&self) -> bool {
+        self.role == Role::Agent
+            && self.about.as_ref().is_some_and(|about| about.audience == Some(Audience::Assistant))
     }
 }
 

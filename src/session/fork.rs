@@ -58,6 +58,7 @@ mod tests {
             text: text.to_owned(),
             attachments: Vec::new(),
             said_anew: 0,
+            about: None,
         })
     }
 

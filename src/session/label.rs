@@ -2,6 +2,7 @@
 //! messages) pass text to the terminal as it is, so it must not contain control sequences, nor
 //! characters that make it look like another text.
 
+use super::signs::ELLIPSIS;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ pub fn short(text: &str, most: usize) -> String {
     let start: String = chars.by_ref().take(most).collect();
     let mut out = line(&start).into_owned();
     if chars.next().is_some() {
-        out.push('…');
+        out.push_str(ELLIPSIS.now());
     }
     out
 }

@@ -4,6 +4,7 @@
 use super::content::{About, Content, size};
 use super::in_place::InPlace;
 use super::media::Media;
+use super::utc;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -65,11 +66,27 @@ pub enum FileRead {
         size: usize,
         /// The media type by its first bytes, if known.
         media: Option<Media>,
+        /// When it was changed, in seconds since 1970, if known.
+        changed: Option<u64>,
     },
-    /// It is larger than [`size_limit`] allows: its size in bytes.
-    TooLarge(u64),
+    /// It is larger than [`size_limit`] allows.
+    TooLarge {
+        /// Its size in bytes.
+        bytes: u64,
+        /// As for `Data`.
+        changed: Option<u64>,
+    },
     /// It could not be read; the reason in one line.
     Failed(String),
+}
+
+impl FileRead {
+    fn changed(&self) -> Option<u64> {
+        match self {
+            Self::Data { changed, .. } | Self::TooLarge { changed, .. } => *changed,
+            Self::Failed(_) => None,
+        }
+    }
 }
 
 /// The files that were read, by path.
@@ -171,12 +188,13 @@ impl Attachment {
         title
     }
 
-    fn link(&self) -> Content {
+    /// `changed` is the time of the file, in seconds since 1970.
+    fn link(&self, changed: Option<u64>) -> Content {
         Content::ResourceLink {
             uri: self.address(),
             name: self.title(),
             mime: self.mime.clone(),
-            about: About::default(),
+            about: About { last_modified: changed.map(utc::text), ..About::default() },
         }
     }
 
@@ -190,7 +208,7 @@ impl Attachment {
             });
             return;
         }
-        out.push(self.link());
+        out.push(self.link(None));
         // The text may be unsaved, so a link to the file is not enough.
         let fence = fence_for(text);
         let newline = if text.ends_with('\n') { "" } else { "\n" };
@@ -209,8 +227,8 @@ impl Attachment {
         let block = match read {
             None => return out.notices.push(omitted("it was not read in time")),
             Some(FileRead::Failed(why)) => return out.notices.push(omitted(why)),
-            Some(FileRead::TooLarge(bytes)) => Err(Some(self.too_large(*bytes))),
-            Some(FileRead::Data { data, size, media }) if size <= room => {
+            Some(FileRead::TooLarge { bytes, .. }) => Err(Some(self.too_large(*bytes))),
+            Some(FileRead::Data { data, size, media, .. }) if size <= room => {
                 self.embed(data, *media, capabilities).inspect(|_| *room -= size)
             }
             Some(FileRead::Data { .. }) => {
@@ -225,7 +243,7 @@ impl Attachment {
                 out.notices.push(omitted(&why));
             }
             Err(why) => {
-                out.blocks.push(self.link());
+                out.blocks.push(self.link(read.and_then(FileRead::changed)));
                 let notice = why.map(|why| format!("{} was sent as a link: {why}", self.label));
                 out.notices.extend(notice);
             }

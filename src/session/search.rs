@@ -2,6 +2,7 @@
 
 use super::label;
 use super::saved::SavedSession;
+use super::signs::ELLIPSIS;
 use regex::{Regex, RegexBuilder};
 use std::ops::Range;
 
@@ -172,10 +173,10 @@ impl Matcher {
         let end = rest.char_indices().nth(MAX_LINE).map_or(rest.len(), |(at, _)| at);
         let mut text = label::line(&rest[..end]).into_owned();
         if from > 0 {
-            text.insert(0, '…');
+            text.insert_str(0, ELLIPSIS.now());
         }
         if end < rest.len() {
-            text.push('…');
+            text.push_str(ELLIPSIS.now());
         }
         let marks = self.any.find_iter(&text).map(|found| found.range()).collect();
         MarkedLine { text, marks }

@@ -58,7 +58,11 @@ impl AttachmentRows {
         if std::mem::replace(&mut self.items, items) == items {
             return;
         }
-        let title = thought.then(|| header("thought", "Thinking", None));
+        let title =
+            thought.then(|| header("thought", folded_title(message).unwrap_or_default(), None));
+        let marks = message.about.as_ref().map(|about| about.words(true)).unwrap_or_default();
+        let marks = (!marks.is_empty())
+            .then(|| Line::of(Class::Note, marks).with_prefix("+ ", Highlight::Dim));
         let rows =
             message.attachments.iter().enumerate().flat_map(|(item, attached)| match attached {
                 Attached::Words(words) => {
@@ -68,7 +72,7 @@ impl AttachmentRows {
                     content::rows(content, ContentId::Message(index, item), "+ ", Class::Note)
                 }
             });
-        let new: Vec<Line> = title.into_iter().chain(rows).collect();
+        let new: Vec<Line> = title.into_iter().chain(marks).chain(rows).collect();
         patch.replace(row, &self.lines, &new);
         self.lines = new;
     }
@@ -151,10 +155,10 @@ impl ChatView {
         let mut lines = head(index, entries, scene);
         let (head, row) = (lines.len(), self.rows);
         let body = match &entries[index] {
-            Entry::Message(Message { role: Role::Thought, .. }) => {
+            Entry::Message(message) if folded_title(message).is_some() => {
                 // Folded from the start. An empty last row stays below the text, so that the text
                 // grows inside the fold.
-                let title = header("thought", "Thinking", None);
+                let title = header("thought", folded_title(message).unwrap_or_default(), None);
                 lines.extend([title.clone(), Line::default(), Line::default()]);
                 let attachments = AttachmentRows { lines: vec![title], items: None };
                 Body::Message { attachments, tail: Some(Tail::plain()), closing: 1, said_anew: 0 }
@@ -176,6 +180,15 @@ impl ChatView {
         let drawn = Drawn { head, body };
         self.rows += drawn.rows();
         self.drawn.push(drawn);
+    }
+}
+
+/// The title of a message that is folded from the start: it is not said to the user.
+fn folded_title(message: &Message) -> Option<&'static str> {
+    match message.role {
+        Role::Thought => Some("Thinking"),
+        Role::Agent if message.is_for_model() => Some("For the model"),
+        Role::Agent | Role::User => None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::line::{Action, Class, Highlight, Line, Style};
 use crate::session::content::{Content, ContentId};
+use crate::session::keys;
+use crate::session::signs::ELLIPSIS;
 
 /// The maximum number of lines of a resource's text.
 const MAX_ROWS: usize = 8;
@@ -16,7 +18,7 @@ pub(super) fn rows(content: &Content, id: ContentId, prefix: &str, class: Class)
     if let Content::Unknown { .. } = content {
         return vec![Line::of(class, summary).with_prefix(prefix, Highlight::Dim)];
     }
-    let title = Line::new(format!("{summary} · <CR>"), &style(class));
+    let title = Line::new(keys::after(&summary, "<CR>", ""), &style(class));
     let mut rows = vec![title.with_prefix(prefix, Highlight::Dim)];
     if let Content::Resource { text, .. } = content {
         let mut lines = text.lines();
@@ -27,7 +29,7 @@ pub(super) fn rows(content: &Content, id: ContentId, prefix: &str, class: Class)
         rows.extend(shown.map(|line| line.with_prefix("  │ ", Highlight::Dim)));
         let hidden = lines.count();
         if hidden > 0 {
-            let text = format!("… {hidden} more lines · <CR> shows all");
+            let text = keys::after(&format!("{ELLIPSIS} {hidden} more lines"), "<CR>", "shows all");
             let line = Line::new(text, &style(Class::Note));
             rows.push(line.with_prefix("  │ ", Highlight::Dim));
         }
@@ -38,7 +40,7 @@ pub(super) fn rows(content: &Content, id: ContentId, prefix: &str, class: Class)
 /// Truncates a line to `most` characters, plus an ellipsis.
 pub(super) fn truncate(line: &str, most: usize) -> String {
     match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}{ELLIPSIS}", &line[..end]),
         None => line.to_owned(),
     }
 }

@@ -5,6 +5,8 @@ use super::content::{MAX_WIDTH, truncate};
 use super::line::{Action, Class, Highlight, Line, Span, Style};
 use super::scene::Scene;
 use crate::session::entry::{ElicitationEntry, ElicitationState, Requested};
+use crate::session::keys;
+use crate::session::signs::{self, ELLIPSIS};
 
 /// The maximum number of field titles; the form itself shows all.
 const MAX_TITLES: usize = 8;
@@ -34,7 +36,7 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
     }
     let hidden = message.count();
     if hidden > 0 {
-        let more = format!("… {hidden} more lines");
+        let more = format!("{ELLIPSIS} {hidden} more lines");
         lines.push(Line::new(more, &style(Class::Note)).with_prefix("  │ ", Highlight::Dim));
     }
     match &request.about {
@@ -44,7 +46,7 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
                 lines.push(line.with_prefix("  │ · ", Highlight::Dim));
             }
             if titles.len() > MAX_TITLES {
-                let more = format!("… {} more", titles.len() - MAX_TITLES);
+                let more = format!("{ELLIPSIS} {} more", titles.len() - MAX_TITLES);
                 lines
                     .push(Line::new(more, &style(Class::Note)).with_prefix("  │ ", Highlight::Dim));
             }
@@ -64,13 +66,10 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
             }
         }
     }
+    let (fill_in, decide) = (form("fill in"), form("decide"));
     let (text, highlight) = match (request.became, &request.about) {
-        (ElicitationState::Waiting, Requested::Fields(_)) => {
-            ("<CR> fill in · :RatForm", Highlight::Active)
-        }
-        (ElicitationState::Waiting, Requested::Url { .. }) => {
-            ("<CR> decide · :RatForm", Highlight::Active)
-        }
+        (ElicitationState::Waiting, Requested::Fields(_)) => (fill_in.as_str(), Highlight::Active),
+        (ElicitationState::Waiting, Requested::Url { .. }) => (decide.as_str(), Highlight::Active),
         (ElicitationState::Sent, _) => ("sent", Highlight::Good),
         (ElicitationState::Opened, _) => {
             ("opened: the agent waits for you to finish there", Highlight::Active)
@@ -81,6 +80,12 @@ pub fn lines(request: &ElicitationEntry, scene: &Scene) -> Vec<Line> {
     };
     lines.push(Line::new(text, &style(Class::Note)).with_prefix("  └ ", highlight));
     lines
+}
+
+/// Names what opens a form.
+fn form(what: &str) -> String {
+    let key = keys::now("<CR>").map(|key| format!("{key} {what}"));
+    signs::joined(&key.into_iter().chain([":RatForm".to_owned()]).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -85,6 +85,9 @@ fn add_message(out: &mut String, message: &Message) {
     let text = message.text.trim_matches('\n');
     match message.role {
         Role::Thought => add_quote(out, text),
+        Role::Agent if message.is_for_model() => {
+            add_quote(out, &format!("For the model:\n\n{text}"));
+        }
         Role::User | Role::Agent if !text.is_empty() => {
             out.push_str(text);
             out.push('\n');
@@ -93,7 +96,7 @@ fn add_message(out: &mut String, message: &Message) {
     }
     for attached in &message.attachments {
         match attached {
-            Attached::Content(Content::Text(text)) => {
+            Attached::Content(Content::Text(text) | Content::Marked { text, .. }) => {
                 let _ = writeln!(out, "\n{text}");
             }
             other => {
@@ -120,7 +123,9 @@ fn add_tool(out: &mut String, entry: &ToolEntry, transcript: &Transcript, scene:
     }
     for content in &call.content {
         match content {
-            ToolContent::Content(Content::Text(text)) => add_block(out, "", text),
+            ToolContent::Content(Content::Text(text) | Content::Marked { text, .. }) => {
+                add_block(out, "", text);
+            }
             ToolContent::Content(other) => {
                 let _ = writeln!(out, "\n- {}", one_line(&other.summary()));
             }

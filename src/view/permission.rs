@@ -6,6 +6,8 @@ use super::line::{Class, Highlight, Line};
 use super::scene::{self, Scene};
 use super::title::{self, MAX_TITLE};
 use crate::session::entry::ToolEntry;
+use crate::session::keys;
+use crate::session::signs::ELLIPSIS;
 use crate::session::tool_call::{Diff, ToolCall, ToolInput, ToolKind};
 use std::path::Path;
 
@@ -21,6 +23,9 @@ const MAX_SUMMARY: usize = 4000;
 const SUMMARY_END: usize = 1000;
 /// A value of fewer bytes may occur in a diff by chance.
 const MIN_MATCH: usize = 8;
+
+/// What a key on the title of a card does.
+const SHOWS_ALL: &str = "on the title shows all";
 
 /// A row with its prefix.
 struct Row {
@@ -85,7 +90,11 @@ fn cut_in_the_middle(text: String) -> String {
     }
     let at = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
     let (first, last) = (at(MAX_SUMMARY - SUMMARY_END), at(count - SUMMARY_END));
-    format!("{}…\n… see the chat for the rest …\n…{}", &text[..first], &text[last..])
+    format!(
+        "{}{ELLIPSIS}\n{ELLIPSIS} see the chat for the rest {ELLIPSIS}\n{ELLIPSIS}{}",
+        &text[..first],
+        &text[last..]
+    )
 }
 
 /// Returns the rows that the first line of the title does not show. The fields of the input are
@@ -130,10 +139,10 @@ fn prefixed(first: &'static str, others: &'static str, text: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = lines.by_ref().take(MAX_COMMAND_LINES).map(row).collect();
     if lines.next().is_some() {
         let hidden = text.lines().count() - rows.len();
-        let text = format!("… {hidden} more lines · <CR> on the title shows all");
+        let text = keys::after(&format!("{ELLIPSIS} {hidden} more lines"), "<CR>", SHOWS_ALL);
         rows.push(Row { prefix: others, text });
     } else if !rest.is_empty() {
-        let text = format!("… {} more bytes · <CR> on the title shows all", rest.len());
+        let text = keys::after(&format!("{ELLIPSIS} {} more bytes", rest.len()), "<CR>", SHOWS_ALL);
         rows.push(Row { prefix: others, text });
     }
     rows
@@ -150,7 +159,7 @@ fn field(name: &str, value: &str) -> Vec<Row> {
     }
     let hidden = lines.count();
     if hidden > 0 {
-        let text = format!("… {hidden} more lines · <CR> on the title shows all");
+        let text = keys::after(&format!("{ELLIPSIS} {hidden} more lines"), "<CR>", SHOWS_ALL);
         rows.push(Row { prefix: "", text });
     }
     rows

@@ -5,6 +5,7 @@ use super::content::{MAX_WIDTH, truncate};
 use super::line::{Class, Highlight, Line};
 use super::scene;
 use crate::session::entry::ToolEntry;
+use crate::session::keys;
 use crate::session::transcript::Transcript;
 
 /// The maximum number of lines of a question.
@@ -37,6 +38,9 @@ pub(super) fn hint(entry: &ToolEntry, transcript: &Transcript) -> Option<Line> {
         return None;
     }
     // A prompt waits for the end of the turn, which may wait for the answer.
-    let text = "answer in the prompt: g<CR> sends it";
+    let text = match keys::now("g<CR>") {
+        Some(key) => format!("answer in the prompt: {key} sends it"),
+        None => "answer in the prompt: :RatSend! sends it".to_owned(),
+    };
     Some(Line::of(Class::Note, text).with_prefix(LAST_PREFIX, Highlight::Active))
 }

@@ -1,6 +1,7 @@
 //! Renders the changes of a review as a unified diff in which each pending hunk stands alone.
 
 use crate::edit::Text;
+use crate::session::signs::ARROW;
 use std::ops::Range;
 
 /// Unchanged lines before and after a hunk, as many as `diff -u` shows.
@@ -67,7 +68,7 @@ fn heading(file: &File<'_>) -> String {
     let is_either = |holds: fn(&Text) -> bool| holds(file.base) || holds(file.text);
     let ends = match (file.base.shape().ending, file.text.shape().ending) {
         (from, to) if from != to && !is_either(Text::is_empty) => {
-            format!(" (line endings {} → {})", from.name(), to.name())
+            format!(" (line endings {} {ARROW} {})", from.name(), to.name())
         }
         _ if is_either(Text::is_empty) || file.existence != (true, true) => String::new(),
         _ => match (file.base.shape().final_newline, file.text.shape().final_newline) {
@@ -76,7 +77,7 @@ fn heading(file: &File<'_>) -> String {
             _ => String::new(),
         },
     };
-    let from = file.from.as_ref().map(|from| format!("{from} → ")).unwrap_or_default();
+    let from = file.from.as_ref().map(|from| format!("{from} {ARROW} ")).unwrap_or_default();
     let count = match &file.hunks[..] {
         [] if file.from.is_some() => "renamed".to_owned(),
         _ => format!("+{added} -{removed}"),

@@ -7,7 +7,9 @@ use super::permission;
 use super::scene;
 use crate::session::entry::ToolEntry;
 use crate::session::ids::TerminalId;
+use crate::session::keys;
 use crate::session::label;
+use crate::session::signs::{DOT, ELLIPSIS};
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::{ToolCall, ToolKind, ToolStatus};
 
@@ -31,7 +33,7 @@ pub(super) fn add(card: &mut Card, entry: &ToolEntry, id: &TerminalId, terminal:
     if hidden > 0 && lines.len() == most {
         let action = Some(Action::Output(call.id.to_string()));
         let style = Style { action, ..Style::new(Class::Note) };
-        let text = format!("… {hidden} earlier lines · <CR> shows all");
+        let text = keys::after(&format!("{ELLIPSIS} {hidden} earlier lines"), "<CR>", "shows all");
         card.lines.push(Line::new(text, &style).with_prefix("  │ ", Highlight::Dim));
     }
     for line in lines {
@@ -80,7 +82,7 @@ pub fn heading(call: Option<&ToolCall>, terminal: Option<&Terminal>) -> String {
         }
         _ => return title,
     };
-    format!("{title} · {state}")
+    format!("{title} {DOT} {state}")
 }
 
 /// Adds the command unless the title or the input shows it.
@@ -128,7 +130,7 @@ fn state_line(id: &TerminalId, terminal: &Terminal, entry: &ToolEntry) -> Line {
             .with_prefix(LAST_PREFIX, highlight);
     }
     let style = Style { action: Some(Action::Terminal(id.to_string())), ..Style::new(Class::Note) };
-    Line::new(format!("{state} · <CR> opens it"), &style).with_prefix(LAST_PREFIX, highlight)
+    Line::new(keys::after(&state, "<CR>", "opens it"), &style).with_prefix(LAST_PREFIX, highlight)
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ use super::title;
 use crate::session::content::{Content, ContentId};
 use crate::session::entry::{Decision, PermissionEntry, ToolEntry};
 use crate::session::ids::TerminalId;
+use crate::session::keys;
 use crate::session::label;
 use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
+use crate::session::signs::{self, ARROW, DONE, DOT, ELLIPSIS, FAILED};
 use crate::session::terminal::Terminal;
 use crate::session::tool_call::{FileChange, Location, ToolCall, ToolContent, ToolStatus};
 use crate::session::transcript::Transcript;
@@ -55,7 +57,7 @@ pub fn tool_row(entry: &ToolEntry, scene: &Scene) -> Line {
     if files.is_empty() {
         return title_line(entry, scene, text);
     }
-    title_line(entry, scene, format!("{text} · {}", files.join(", ")))
+    title_line(entry, scene, format!("{text} {DOT} {}", files.join(", ")))
 }
 
 /// Returns the first files of a call that its title does not name.
@@ -244,6 +246,12 @@ fn text_of(call: &ToolCall, describe: impl Fn(&Content) -> Option<String>) -> St
     for item in &call.content {
         let piece = match item {
             ToolContent::Content(Content::Text(text)) => without_fence(text).to_owned(),
+            ToolContent::Content(Content::Marked { text, about }) => {
+                match about.words(true).as_str() {
+                    "" => without_fence(text).to_owned(),
+                    words => format!("({words})\n{}", without_fence(text)),
+                }
+            }
             ToolContent::Content(content) => {
                 others = true;
                 let Some(description) = describe(content) else { continue };
@@ -253,7 +261,7 @@ fn text_of(call: &ToolCall, describe: impl Fn(&Content) -> Option<String>) -> St
                 format!("{done} {}", path.display())
             }
             ToolContent::Change(FileChange { done, path, from: Some(from) }) => {
-                format!("{done} {} → {}", from.display(), path.display())
+                format!("{done} {} {ARROW} {}", from.display(), path.display())
             }
             ToolContent::Unknown { kind } => format!("[content of unknown type \"{kind}\"]"),
             ToolContent::Diff(_) | ToolContent::Terminal(_) => continue,
@@ -287,7 +295,7 @@ fn without_fence(text: &str) -> &str {
 
 /// Renders a line that says how much is not kept.
 fn omitted(count: usize, what: &str) -> Option<Line> {
-    let line = || Line::of(Class::Note, format!("… {count} more {what} were left out"));
+    let line = || Line::of(Class::Note, format!("{ELLIPSIS} {count} more {what} were left out"));
     (count > 0).then(|| line().with_prefix("  │ ", Highlight::Dim))
 }
 
@@ -299,7 +307,8 @@ fn more(call: &ToolCall, hidden: usize, what: &str) -> Line {
 fn show_all(call: &ToolCall, why: &str) -> Line {
     let action = Some(Action::Output(call.id.to_string()));
     let style = Style { action, ..Style::new(Class::Note) };
-    Line::new(format!("… {why} · <CR> shows all"), &style).with_prefix("  │ ", Highlight::Dim)
+    Line::new(keys::after(&format!("{ELLIPSIS} {why}"), "<CR>", "shows all"), &style)
+        .with_prefix("  │ ", Highlight::Dim)
 }
 
 fn add_decision(
@@ -324,16 +333,16 @@ fn add_decision(
                 (rejection(name, denied), Highlight::Bad)
             }
             OptionKind::AllowOnce | OptionKind::AllowAlways => {
-                (format!("✓ {name}"), Highlight::Good)
+                (format!("{DONE} {name}"), Highlight::Good)
             }
             OptionKind::Unknown => (name.clone(), Highlight::Dim),
         },
     };
     let by = match &asked.by {
         DecidedBy::User | DecidedBy::Editor => String::new(),
-        DecidedBy::Provider => " · answered by your permission provider".to_owned(),
-        DecidedBy::Rules(lines) if lines.len() == 1 => format!(" · rule: {}", lines[0]),
-        DecidedBy::Rules(lines) => format!(" · rules: {}", lines.join("; ")),
+        DecidedBy::Provider => format!(" {DOT} answered by your permission provider"),
+        DecidedBy::Rules(lines) if lines.len() == 1 => format!(" {DOT} rule: {}", lines[0]),
+        DecidedBy::Rules(lines) => format!(" {DOT} rules: {}", lines.join("; ")),
     };
     let text = text + &by;
     // The last line of a card always has an action.
@@ -350,11 +359,12 @@ fn add_decision(
 /// Describes a rejection by the label of the option. For a command more is added, since the label
 /// may be just "No".
 fn rejection(option: &str, denied: Option<&Terminal>) -> String {
-    let Some(terminal) = denied else { return format!("✗ {option}") };
+    let Some(terminal) = denied else { return format!("{FAILED} {option}") };
     let says_so = option.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("reject"));
-    let rejected = if says_so { "" } else { " · rejected" };
-    let never_ran = if terminal.count() == 0 { " · never ran" } else { "" };
-    format!("✗ {option}{rejected}{never_ran}")
+    let mut parts = vec![format!("{FAILED} {option}")];
+    parts.extend((!says_so).then(|| "rejected".to_owned()));
+    parts.extend((terminal.count() == 0).then(|| "never ran".to_owned()));
+    signs::joined(&parts)
 }
 
 fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
@@ -368,22 +378,28 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
     }
     for (number, option) in asked.options.iter().enumerate() {
         let style = Style { action: action.clone(), ..Style::new(Class::Choice) };
-        let key = format!("  [g{}] ", number + 1);
+        let key = format!("g{}", number + 1);
+        let key = keys::now(&key).map_or_else(|| "  - ".to_owned(), |key| format!("  [{key}] "));
         card.lines.push(Line::new(&option.name, &style).with_prefix(key, Highlight::Key));
     }
     let offers = |kind| asked.options.iter().any(|option| option.kind == kind);
-    let keys = [
-        offers(OptionKind::AllowOnce).then_some("ga allow once"),
+    // Where the user has no key, there is the command.
+    let words = [
+        offers(OptionKind::AllowOnce).then(|| keys::hint("ga", "allow once", ":RatAllow")),
         // A request without options can only be answered with the outcome `cancelled`.
-        Some(if asked.options.is_empty() { ":RatDeny" } else { "gr reject" }),
+        Some(if asked.options.is_empty() {
+            ":RatDeny".to_owned()
+        } else {
+            keys::hint("gr", "reject", ":RatDeny")
+        }),
         // There is room for one more.
         match call.diffs().next() {
-            Some(_) => Some("gd diff"),
-            None => (!asked.options.is_empty()).then_some("gA rule"),
+            Some(_) => Some(keys::hint("gd", "diff", ":RatDiff")),
+            None => (!asked.options.is_empty()).then(|| keys::hint("gA", "rule", ":RatPermission")),
         },
     ];
     // It fits the narrowest chat window: a second row would hide a row of the diff.
-    let hint = keys.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let hint = signs::joined(&words.into_iter().flatten().collect::<Vec<_>>());
     let style = Style { action, ..Style::new(Class::Note) };
     card.lines.push(Line::new(hint, &style).with_prefix(LAST_PREFIX, Highlight::Active));
 }

@@ -219,7 +219,7 @@ fn initialized(fields: Json) -> (Box<dyn Dialect>, AgentInfo) {
     let mut result = json!({"protocolVersion": 2, "info": {"name": "fake", "version": "1"}});
     result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let config = AgentConfig::unusable("fake".into(), String::new());
-    match Handshake::new(&config).answered(Ok(&result.to_string()), true) {
+    match Handshake::new(&config, "/".as_ref()).answered(Ok(&result.to_string()), true) {
         Step::Chosen(dialect, info) => (dialect, *info),
         other => panic!("{other:?}"),
     }

@@ -301,7 +301,10 @@ impl World {
         match (peer, action) {
             (_, AgentCommand::Start { config, .. }) => {
                 self.calls.clear();
-                self.agent = Some((id, Peer::new(self.tokens.clone(), Handshake::new(&config))));
+                self.agent = Some((
+                    id,
+                    Peer::new(self.tokens.clone(), Handshake::new(&config, "/".as_ref())),
+                ));
             }
             (Some(peer), AgentCommand::Call { call, request, .. }) => {
                 peer.call(call, &request, &mut out);

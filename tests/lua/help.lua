@@ -98,6 +98,32 @@ case("tags are unique, links have targets", function()
   vim.fn.delete(folder, "rf")
 end)
 
+--- Holds (Configuration): Every `:help` that health, a message or a page names leads to a tag as it stands there.
+case("what is printed names tags that are there", function()
+  local tags = {}
+  for tag in text:gmatch("%*([^*%s]+)%*") do
+    tags[tag] = true
+  end
+  local count = 0
+  local folders = { lua = "%.lua$", plugin = "%.lua$", src = "%.rs$" }
+  for folder, ending in pairs(folders) do
+    local files = vim.fs.find(function(name)
+      return name:find(ending) ~= nil
+    end, { path = folder, type = "file", limit = math.huge })
+    for _, file in ipairs(files) do
+      for _, line in ipairs(vim.fn.readfile(file)) do
+        local is_comment = line:find("^%s*%-%-") or line:find("^%s*//")
+        for tag in (is_comment and "" or line):gmatch(':help ([^%s"`]+)') do
+          local is_ours = tag:find("^:?[rR]at")
+          same(not is_ours or tags[tag] == true, true, file .. ": " .. line)
+          count = count + (is_ours and 1 or 0)
+        end
+      end
+    end
+  end
+  assert(count > 8, "they are written in another way: " .. count)
+end)
+
 --- Holds (Installation): Each of the requests that users of other clients make is answered in the help, with a test that is there.
 case("each request of users is answered, and its test exists", function()
   local section = assert(text:match("%*rat%-requests%*(.*)$"))

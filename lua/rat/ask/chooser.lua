@@ -1,5 +1,6 @@
 --- Lets the user choose an item: with their own `vim.ui.select`, or, where that is Neovim's blocking one, in a floating
 --- window that does not block.
+local punctuation = require("rat.util.punctuation")
 local auto_open = require("rat.ask.auto_open")
 local chooser_layout = require("rat.ask.chooser_layout")
 local float = require("rat.view.float")
@@ -339,12 +340,12 @@ end
 ---@param prompt string
 ---@return string
 local function shortened(prompt)
-  local text = one_line((vim.trim(prompt):gsub("\n", " · ")))
+  local text = one_line((vim.trim(prompt):gsub("\n", punctuation.own(" · "))))
   local room = math.floor(vim.o.columns / 2)
   if vim.fn.strchars(text) <= room then
     return text
   end
-  return vim.fn.strcharpart(text, 0, room - 1) .. "…"
+  return vim.fn.strcharpart(text, 0, room - 1) .. punctuation.own("…")
 end
 
 --- Asks in the user's own picker.

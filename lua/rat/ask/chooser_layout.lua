@@ -1,4 +1,5 @@
 --- Computes position, size and rows of the window of `chooser`. It opens nothing and handles no keys.
+local punctuation = require("rat.util.punctuation")
 local text_of = require("rat.util.text")
 
 local one_line = text_of.one_line
@@ -20,7 +21,7 @@ end
 ---@param count integer how many items there are
 ---@return string
 function M.footer(count)
-  return (" %s · <CR> choose · <Esc> close "):format(numbers(count))
+  return punctuation.own(" %s · <CR> choose · <Esc> close "):format(numbers(count))
 end
 
 --- Returns the footer that says what is needed before `<CR>`.
@@ -96,7 +97,8 @@ local function head_rows(question, width, careful)
   if #rows > limit then
     local last = math.max(1, math.floor(limit / 3))
     local first = math.max(0, limit - last - 1)
-    local left_out = ("… %d rows, see the chat for them"):format(#rows - first - last)
+    local left_out =
+      punctuation.own("… %d rows, see the chat for them"):format(#rows - first - last)
     local ending = vim.list_slice(rows, #rows - last + 1)
     rows = vim.list_extend(vim.list_slice(rows, 1, first), { left_out })
     vim.list_extend(rows, ending)

@@ -1,4 +1,6 @@
 --- Renders a form or a URL as rows of text with line formats. It opens and changes nothing.
+local config_keys = require("rat.config.keys")
+local punctuation = require("rat.util.punctuation")
 local icons = require("rat.view.icons")
 local text_of = require("rat.util.text")
 
@@ -45,7 +47,7 @@ local function value_text(field, value)
     end
   end
   local lines = vim.split(tostring(value), "\n", { plain = true })
-  local more = #lines > 1 and (" … %d lines"):format(#lines) or ""
+  local more = #lines > 1 and punctuation.own(" … %d lines"):format(#lines) or ""
   return one_line(lines[1]) .. more, true
 end
 
@@ -64,7 +66,7 @@ local function add_field(rows, form, field, width)
       local text = ("   [%s] %s"):format(on and "x" or " ", one_line(choice.name))
       local format = on and "x|3,6K||" or "x|3,6T||"
       if choice.description then
-        text = text .. " · " .. one_line(choice.description)
+        text = text .. punctuation.own(" · ") .. one_line(choice.description)
       end
       rows[#rows + 1] = { text = text, format = format, key = key, item = choice.value }
     end
@@ -77,14 +79,14 @@ local function add_field(rows, form, field, width)
     local draft = form.drafts[key]
     local text = head
       .. value
-      .. (draft and " · draft: " .. text_of.first_line(one_line(draft)) or "")
+      .. (draft and punctuation.own(" · draft: ") .. text_of.first_line(one_line(draft)) or "")
     local format = ("x|1,%dB%d,%d%s||"):format(#head, #head, #text, is_set and "P" or "N")
     local needed = field.required and not is_set
     rows[#rows + 1] = { text = text, format = format, key = key, head = true, needed = needed }
   end
   local about = { field.required and "required" or nil }
   vim.list_extend(about, { field.allows, field.description })
-  wrap(rows, table.concat(about, " · "), width, { text = "   ", format = "n|||", key = key })
+  wrap(rows, punctuation.join(about), width, { text = "   ", format = "n|||", key = key })
   if form.problems[key] then
     wrap(
       rows,
@@ -104,8 +106,8 @@ function M.rows(form, width, keys)
   local rows = {}
   for _, key in ipairs(keys or {}) do
     local last = rows[#rows]
-    if last and vim.fn.strdisplaywidth(last.text .. " · " .. key) <= width then
-      last.text = last.text .. " · " .. key
+    if last and vim.fn.strdisplaywidth(last.text .. punctuation.own(" · ") .. key) <= width then
+      last.text = last.text .. punctuation.own(" · ") .. key
     else
       rows[#rows + 1] = { text = " " .. key, format = "n|||" }
     end
@@ -130,7 +132,8 @@ function M.rows(form, width, keys)
     for _, warning in ipairs(form.warnings or {}) do
       wrap(rows, "! " .. warning, width, { text = " ", format = "W|||" })
     end
-    wrap(rows, "Nothing opens until you press ga.", width, { text = " ", format = "n|||" })
+    local nothing = ("Nothing opens until you press %s."):format(config_keys.name("ga"))
+    wrap(rows, nothing, width, { text = " ", format = "n|||" })
   elseif #form.fields == 0 then
     wrap(rows, "This form has no fields.", width, { text = " ", format = "n|||" })
   end

@@ -1,5 +1,6 @@
 --- Holds the elicitation requests of agents (forms to fill in and URLs to open), what the user has entered, and sends
 --- the answers. `form_window` shows them; the binary checks what was entered.
+local config_keys = require("rat.config.keys")
 local auto_open = require("rat.ask.auto_open")
 local config = require("rat.config")
 local idle = require("rat.util.idle")
@@ -87,8 +88,9 @@ function M.answer(form, action)
   local draft = action == "accept" and not form.has_warned and draft_of(form)
   if draft then
     form.has_warned = true
-    local text = '"%s" has a draft that would not be sent. <CR> opens it; ga again sends the form.'
-    return notify.warn(text:format(draft.title))
+    local text = '"%s" has a draft that would not be sent. %s opens it; %s again sends the form.'
+    local open, send_it = config_keys.name("<CR>"), config_keys.name("ga")
+    return notify.warn(text:format(draft.title, open, send_it))
   end
   form.tried = true
   form.sent = true

@@ -1,5 +1,6 @@
 --- The window of a form or a URL: its position, its keys and the editing of fields. What the user enters and answers
 --- goes to the callbacks in `rat.FormActions`.
+local punctuation = require("rat.util.punctuation")
 local auto_open = require("rat.ask.auto_open")
 local chooser = require("rat.ask.chooser")
 local config_keys = require("rat.config.keys")
@@ -26,10 +27,16 @@ local M = {}
 local FLOAT_MIN_COLUMNS, FLOAT_MIN_LINES = 58, 16
 local MAX_WIDTH = 72
 
----@type table<string, string[]>
+---@type table<string, string[][]>
 local HELP = {
-  form = { "<CR> edit", "ga send", "gr decline", "gc cancel", "q later" },
-  url = { "ga open", "gr decline", "gc cancel", "q later" },
+  form = {
+    { "<CR>", "edit" },
+    { "ga", "send" },
+    { "gr", "decline" },
+    { "gc", "cancel" },
+    { "q", "later" },
+  },
+  url = { { "ga", "open" }, { "gr", "decline" }, { "gc", "cancel" }, { "q", "later" } },
 }
 
 ---@return boolean
@@ -81,7 +88,7 @@ end
 ---@param shows_keys boolean
 ---@return rat.Row[]
 local function rows_of(form, width, shows_keys)
-  local keys = shows_keys and HELP[form.mode] or nil
+  local keys = shows_keys and config_keys.words(HELP[form.mode]) or nil
   return fields.rows(form, width, keys)
 end
 
@@ -139,7 +146,8 @@ local function choose(window, field)
       window.editor = handle
     end,
     format_item = function(item)
-      return item.description and ("%s · %s"):format(item.name, item.description) or item.name
+      return item.description and punctuation.own("%s · %s"):format(item.name, item.description)
+        or item.name
     end,
   }, function(item)
     if item then
@@ -396,7 +404,8 @@ function M.open(form, agent, actions, by_itself)
   groups.define()
   local asks = form.mode == "url" and "asks you to open a URL" or "asks"
   local title, footer =
-    (" %s %s "):format(agent, asks), " " .. table.concat(HELP[form.mode], " · ") .. " "
+    (" %s %s "):format(agent, asks),
+    " " .. punctuation.join(config_keys.words(HELP[form.mode])) .. " "
   local rows = rows_of(form, current_width(), is_small_screen())
   local splits_before = is_small_screen() and splits.snapshot() or nil
   -- The footer lists keys, so it is not shown while they are ignored.

@@ -1,5 +1,6 @@
 --- A small floating window to edit one text, over the line it belongs to, or below it if the text may have several lines.
 --- Unlike Neovim's own |vim.ui.input()| it does not block.
+local punctuation = require("rat.util.punctuation")
 local float = require("rat.view.float")
 local repeated_keys = require("rat.ask.repeated_keys")
 local scratch = require("rat.view.scratch")
@@ -100,7 +101,7 @@ function M.open(title, text, has_lines, on_done, on_back, opts)
   scratch.set_options(buf, "ratinput", true)
   vim.bo[buf].bufhidden = "wipe"
   scratch.load(buf, scratch.fill, vim.split(text, "\n", { plain = true }))
-  local footer = opts.footer or (has_lines and FOOTER_OF_LINES or FOOTER)
+  local footer = opts.footer or punctuation.own(has_lines and FOOTER_OF_LINES or FOOTER)
   local win = open_window(buf, title, footer, has_lines)
   api.nvim_win_set_cursor(win, { opts.line or api.nvim_buf_line_count(buf), 0 })
   local open = true

@@ -1,4 +1,5 @@
 --- Makes a rule of a permission request: the binary suggests one, the user edits it and says where it holds.
+local punctuation = require("rat.util.punctuation")
 local chooser = require("rat.ask.chooser")
 local input = require("rat.ask.input")
 local registry = require("rat.chat.registry")
@@ -49,15 +50,22 @@ function M.arrived(payload)
     return
   end
   local title = #payload.lines == 1 and "Rule" or "Rules"
-  input.open(title, table.concat(payload.lines, "\n"), true, function(text)
-    -- Wider rules are suggested as comments.
-    local lines = vim.tbl_filter(function(line)
-      return line:match("^%s*[^%s#]") ~= nil
-    end, vim.split(text, "\n", { plain = true }))
-    if #lines > 0 then
-      keep(payload, lines)
-    end
-  end, function() end, { footer = " <C-s> continue · <C-c> cancel ", leaving = "back", line = 1 })
+  input.open(
+    title,
+    table.concat(payload.lines, "\n"),
+    true,
+    function(text)
+      -- Wider rules are suggested as comments.
+      local lines = vim.tbl_filter(function(line)
+        return line:match("^%s*[^%s#]") ~= nil
+      end, vim.split(text, "\n", { plain = true }))
+      if #lines > 0 then
+        keep(payload, lines)
+      end
+    end,
+    function() end,
+    { footer = punctuation.own(" <C-s> continue · <C-c> cancel "), leaving = "back", line = 1 }
+  )
 end
 
 return M

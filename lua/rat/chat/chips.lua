@@ -1,5 +1,6 @@
 --- Keeps what the providers that a prompt mentions would attach now, for the rows above its text. What is sent is collected
 --- anew.
+local punctuation = require("rat.util.punctuation")
 local mention = require("rat.chat.mention")
 local registry = require("rat.chat.registry")
 local resolve = require("rat.context.resolve")
@@ -76,7 +77,7 @@ end
 function M.describe(chip)
   local found = chip.found
   if not found then
-    return chip.word .. " …"
+    return chip.word .. punctuation.own(" …")
   elseif found.problem then
     return ("%s: %s"):format(chip.word, found.problem)
   end

@@ -305,6 +305,7 @@ function M.lost(reason)
       return_prompts(chat, vim.list_extend({ was.prompt }, was.queued) --[[@as string[] ]])
       M.state_changed(chat, id)
       if in_turn then
+        chat.status.stop_reason = "error"
         notify.event("RatTurnEnd", { chat = id, stop_reason = "error" })
       end
     elseif chat.expected then

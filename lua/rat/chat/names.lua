@@ -1,5 +1,6 @@
 --- Builds and parses the names of chats' buffers: rat://AGENT/N and names below it. They contain no text chosen by an agent,
 --- such as its ids, except the last parts of paths in names that are never parsed.
+local punctuation = require("rat.util.punctuation")
 local M = {}
 
 ---@alias rat.Page "attachment"|"info"|"trace"|"output"|"content"|"turn"|"preview"|"terminal"
@@ -72,7 +73,8 @@ function M.last_part(path)
     return part
   end
   -- The end is shown, since it has the file's extension. `str_utf_start()` avoids cutting within a character.
-  return "…" .. part:sub(vim.str_utf_start(part, #part - MAX_BYTES) + #part - MAX_BYTES)
+  return punctuation.own("…")
+    .. part:sub(vim.str_utf_start(part, #part - MAX_BYTES) + #part - MAX_BYTES)
 end
 
 return M

@@ -1,5 +1,6 @@
 --- Sets the options of a session, including its mode: completes them, lets the user choose, and asks the binary. The values
 --- change when the agent has confirmed them.
+local punctuation = require("rat.util.punctuation")
 local chooser = require("rat.ask.chooser")
 local current_chat = require("rat.chat.current")
 local notify = require("rat.util.notify")
@@ -76,7 +77,7 @@ local function describe(choice, current)
   if choice.value == current then
     text = text .. " (current)"
   end
-  return choice.description and ("%s · %s"):format(text, choice.description) or text
+  return choice.description and punctuation.own("%s · %s"):format(text, choice.description) or text
 end
 
 ---@param chat rat.Chat

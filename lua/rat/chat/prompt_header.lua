@@ -1,4 +1,5 @@
 --- Shows queued prompts, and what goes with the next one, above the text of a prompt, as virtual lines.
+local punctuation = require("rat.util.punctuation")
 local attachment_list = require("rat.chat.attachment_list")
 local buffers = require("rat.chat.buffers")
 local chips = require("rat.chat.chips")
@@ -21,7 +22,8 @@ local function rows_of(chat)
     rows[i] = { { icon .. text_of.first_line(queued[i]), "RatAttachment" } }
   end
   if #queued > #rows then
-    rows[#rows + 1] = { { (icon .. "… %d more"):format(#queued - #rows), "RatAttachment" } }
+    rows[#rows + 1] =
+      { { (icon .. punctuation.own("… %d more")):format(#queued - #rows), "RatAttachment" } }
   end
   for i, attachment in ipairs(chat.attachments) do
     local title = text_of.one_line(attachment_list.describe(attachment))

@@ -1,4 +1,5 @@
 --- Lets the user choose a session from the binary's list, and opens, forks, closes or deletes it. It stores no sessions.
+local punctuation = require("rat.util.punctuation")
 local chooser = require("rat.ask.chooser")
 local current_chat = require("rat.chat.current")
 local launch = require("rat.chat.launch")
@@ -107,7 +108,7 @@ local function shortened(text)
   if vim.fn.strdisplaywidth(text) <= MAX_TITLE then
     return text
   end
-  return vim.fn.strcharpart(text, 0, MAX_TITLE - 1) .. "…"
+  return vim.fn.strcharpart(text, 0, MAX_TITLE - 1) .. punctuation.own("…")
 end
 
 ---@param session rat.Session
@@ -123,7 +124,7 @@ local function describe(session)
     vim.tbl_filter(function(part)
       return part ~= ""
     end, parts),
-    " · "
+    punctuation.own(" · ")
   )
 end
 
@@ -176,7 +177,7 @@ function M.show(payload)
     local none = payload.act == "close" and "No session is open" or "There are no sessions yet"
     return notify.info(("%s in %s"):format(none, vim.fn.fnamemodify(payload.cwd, ":~")))
   end
-  local more = payload.more and "more …" or nil
+  local more = payload.more and punctuation.own("more …") or nil
   local choices = vim.list_extend(vim.list_slice(items), { more })
   local opts = {
     prompt = questions[payload.act],

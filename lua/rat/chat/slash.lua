@@ -1,5 +1,6 @@
 --- The `/commands` of a prompt, those that the agent offers and the user's files: completes them, lets the user choose one, and
 --- shows a hint for their input. It sends nothing.
+local punctuation = require("rat.util.punctuation")
 local notify = require("rat.util.notify")
 local prompt_files = require("rat.chat.prompt_files")
 local text_of = require("rat.util.text")
@@ -76,7 +77,7 @@ end
 local function describe(command)
   local call = "/" .. command.name .. (command.hint and (" <%s>"):format(command.hint) or "")
   local text = (command.description or ""):gsub("\n.*", "")
-  return text ~= "" and ("%s · %s"):format(call, text) or call
+  return text ~= "" and punctuation.own("%s · %s"):format(call, text) or call
 end
 
 --- Lets the user choose a command and inserts it at the start of the prompt, before any text.

@@ -1,4 +1,5 @@
 --- Formats the status of a chat for winbars, 'statusline' and `status()`, and redraws statuslines. It changes no state.
+local punctuation = require("rat.util.punctuation")
 local clock = require("rat.chat.clock")
 local config_keys = require("rat.config.keys")
 local elsewhere = require("rat.chat.elsewhere")
@@ -34,6 +35,32 @@ local state_words = {
   failed = "failed",
 }
 
+--- Why the last turn ended, in short, unless the agent was finished.
+---@type table<string, string>
+local stop_words = {
+  max_tokens = "token limit",
+  max_turn_requests = "request limit",
+  refusal = "refused",
+  cancelled = "cancelled",
+  error = "failed",
+}
+
+--- Longest word of an agent's for why a turn ended, in cells.
+local STOP_CELLS = 18
+
+--- Returns the state of a chat; once a turn has ended in an unusual way, with the reason.
+---@param status rat.Status
+---@return string escaped
+local function state_of(status)
+  local state = state_words[status.state] or status.state
+  local reason = status.stop_reason
+  if status.state ~= "ready" or not reason or reason == "" or reason == "end_turn" then
+    return escape(state)
+  end
+  local word = stop_words[reason] or shorten(one_line(reason), STOP_CELLS)
+  return escape(("%s, %s"):format(state, word))
+end
+
 ---@param state string
 ---@return string
 local function highlight(state)
@@ -58,7 +85,9 @@ local function cost(usage)
   if not usage or not amount or amount <= 0 then
     return nil
   end
-  local sign, code = CURRENCIES[usage.unit], (usage.unit or ""):match("^%a%a%a$")
+  local code = (usage.unit or ""):match("^%a%a%a$")
+  local sign = CURRENCIES[usage.unit]
+  sign = sign and punctuation.is_written(sign) and sign or nil
   local number = ("%.2f"):format(amount)
   -- What is no code of a currency is a text of the agent's, of any length.
   return sign and sign .. number or code and ("%s %s"):format(number, code)
@@ -134,7 +163,7 @@ end
 local function join_fitting(parts, width)
   local joined = ""
   for i, part in ipairs(parts) do
-    local longer = joined == "" and part or joined .. " · " .. part
+    local longer = joined == "" and part or joined .. punctuation.own(" · ") .. part
     if i > 1 and cells(longer) > width then
       break
     end
@@ -195,7 +224,7 @@ function M.transcript_bar(chat, width)
   vim.list_extend(parts, { percent(status.usage) or nil })
   vim.list_extend(parts, { name_of(chat, "model") })
   vim.list_extend(parts, { cost(status.usage) or nil })
-  local state = escape(state_words[status.state] or status.state)
+  local state = state_of(status)
   -- The first part is always shown whole. The title and the elapsed time get the room that it leaves.
   local room = width - cells(parts[1] or "") - cells(state) - 5
   local project = elsewhere.name(chat)
@@ -317,7 +346,7 @@ function M.prompt_bar(chat)
   else
     add(keys, "")
   end
-  return " " .. table.concat(parts, " · ") .. "%<"
+  return " " .. punctuation.join(parts) .. "%<"
 end
 
 --- Returns the status of a chat for the public API, |rat.status()|.
@@ -354,7 +383,7 @@ function M.statusline(chat, waiting)
     return ""
   end
   ---@type string[]
-  local parts = { escape(chat.agent) .. " " .. escape(state_words[chat.status.state] or "") }
+  local parts = { escape(chat.agent) .. " " .. state_of(chat.status) }
   if waiting > 0 then
     local here = #chat.status.permissions + #chat.status.elicitations > 0
       or question_list.count(chat) > 0
@@ -370,7 +399,7 @@ function M.statusline(chat, waiting)
   vim.list_extend(parts, { name_of(chat, "model") })
   vim.list_extend(parts, { percent(chat.status.usage) or nil })
   vim.list_extend(parts, { cost(chat.status.usage) or nil })
-  return table.concat(parts, " · ")
+  return punctuation.join(parts)
 end
 
 return M

@@ -1,4 +1,5 @@
 --- Lets the user choose from the turns whose changes are kept, and shows or undoes what one has changed.
+local punctuation = require("rat.util.punctuation")
 local chooser = require("rat.ask.chooser")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
@@ -20,7 +21,7 @@ local function label(turn)
   local lines = ("+%d -%d"):format(turn.added, turn.removed)
   local age = sessions.age(turn.time, os.time())
   local undone = turn.undone and "(undone) " or ""
-  return undone .. table.concat({ prompt, files, lines, age }, " · ")
+  return undone .. punctuation.join({ prompt, files, lines, age })
 end
 
 ---@param chat integer

@@ -1,5 +1,6 @@
 --- Starts sessions in git worktrees of their own, and resumes earlier ones. The binary creates, merges and
 --- removes worktrees.
+local punctuation = require("rat.util.punctuation")
 local agents = require("rat.config.agents")
 local chooser = require("rat.ask.chooser")
 local current_chat = require("rat.chat.current")
@@ -116,7 +117,7 @@ function M.choose()
   chooser.open(found, {
     prompt = "Resume in which worktree?",
     format_item = function(worktree)
-      return ("%s · %s"):format(worktree.name, worktree.agent)
+      return punctuation.own("%s · %s"):format(worktree.name, worktree.agent)
     end,
   }, function(worktree)
     if worktree then

@@ -1,5 +1,6 @@
 --- Knows which chats need the user: those that wait for an answer, and those that have finished or failed since they were last
 --- on the screen. Counts them once per message from the binary, for statuslines. It opens nothing.
+local punctuation = require("rat.util.punctuation")
 local notify = require("rat.util.notify")
 local question_list = require("rat.ask.question_list")
 local registry = require("rat.chat.registry")
@@ -209,7 +210,7 @@ local function describe(found)
       parts[#parts + 1] = ("%d %s"):format(found[standing], standing)
     end
   end
-  return table.concat(parts, " · ")
+  return punctuation.join(parts)
 end
 
 --- Looks at all chats again. Tells statuslines and `User RatChats` if the counts have changed.

@@ -1,11 +1,11 @@
 --- Takes the user to the line that `:RatSearch` has found, once the transcript of its session has been drawn.
+local punctuation = require("rat.util.punctuation")
 local registry = require("rat.chat.registry")
 
 local api = vim.api
 local M = {}
 
 --- What a line that was cut begins and ends with.
-local ELLIPSIS = "…"
 
 --- The session that was opened last: only that one counts.
 ---@type table?
@@ -28,11 +28,12 @@ local function place_of(item)
     return nil
   end
   local word, column = line:sub(first + 1, last), first
-  if vim.startswith(line, ELLIPSIS) then
-    line, column = line:sub(#ELLIPSIS + 1), column - #ELLIPSIS
+  local ellipsis = punctuation.own("…")
+  if vim.startswith(line, ellipsis) then
+    line, column = line:sub(#ellipsis + 1), column - #ellipsis
   end
-  if vim.endswith(line, ELLIPSIS) then
-    line = line:sub(1, -#ELLIPSIS - 1)
+  if vim.endswith(line, ellipsis) then
+    line = line:sub(1, -#ellipsis - 1)
   end
   return { text = line, column = column, word = word, from = api.nvim_get_current_win() }
 end

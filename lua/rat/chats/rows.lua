@@ -1,5 +1,6 @@
 --- Formats the rows of `:RatChats` for a width: narrow windows get fewer and shorter columns. It reads no chats and draws
 --- nothing.
+local punctuation = require("rat.util.punctuation")
 local text_of = require("rat.util.text")
 
 local M = {}
@@ -69,7 +70,7 @@ local function shorten_path(path, width)
   while rest ~= "" and cells(rest) > width - 1 do
     rest = vim.fn.strcharpart(rest, 1)
   end
-  return "…" .. rest
+  return punctuation.own("…") .. rest
 end
 
 ---@param row rat.ChatRow

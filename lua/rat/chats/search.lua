@@ -1,4 +1,5 @@
 --- The page of `:RatSearch`: sessions of all folders that have some words, the one used last first. The binary searches.
+local punctuation = require("rat.util.punctuation")
 local found = require("rat.chats.found")
 local groups = require("rat.view.groups")
 local input = require("rat.ask.input")
@@ -55,7 +56,7 @@ local function compose(items)
       one_line(worktrees.shown(item.cwd)),
       sessions.age(item.used_at, os.time()),
     }
-    local rest = " · " .. table.concat(facts, " · ")
+    local rest = punctuation.own(" · ") .. punctuation.join(facts)
     local at = #lines + 1
     lines[at], about[at] = item.title .. rest, item
     spans[at] = { { first = #item.title, last = #item.title + #rest, group = "RatHint" } }
@@ -117,7 +118,7 @@ local function ask()
     end
   end
   input.open("Search all sessions for", words or "", false, run, function() end, {
-    footer = " <CR> search · <C-c> go back ",
+    footer = punctuation.own(" <CR> search · <C-c> go back "),
     leaving = "back",
   })
 end

@@ -1,6 +1,7 @@
 --- Lists the known agents and chooses the one to start. How an agent is started is resolved by the binary, from presets, the
 --- settings file and options.
 local config = require("rat.config")
+local config_keys = require("rat.config.keys")
 local closest_name = require("rat.util.closest_name")
 local presets = require("rat.config.presets")
 local private_file = require("rat.util.private_file")
@@ -261,6 +262,8 @@ function M.request(name, cwd, env)
       and { top = worktree.top, git_dir = worktree.git_dir, project = worktree.project },
     permission_mode = options.permission.mode,
     permission_default = options.permission.default,
+    keys = config_keys.changed(),
+    ascii = options.icons == "ascii",
   }
 end
 

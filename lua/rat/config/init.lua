@@ -1,4 +1,5 @@
 --- Holds the user's options, checked against `schema` and completed with its defaults. It starts nothing and reads no file.
+local punctuation = require("rat.util.punctuation")
 local closest_name = require("rat.util.closest_name")
 local schema = require("rat.config.schema")
 
@@ -221,6 +222,7 @@ function M.set(opts)
   refusal = problems[1]
   if #problems == 0 then
     options = vim.tbl_deep_extend("force", M.default(schema), opts)
+    punctuation.use_ascii(options.icons == "ascii")
   else
     keep_confined(opts)
   end

@@ -16,6 +16,51 @@ function M.chosen(lhs)
   return lhs
 end
 
+--- Names a key as it is now, for a sentence about what it does. Where the user wants none, our own is named.
+---@param lhs string
+---@return string
+function M.name(lhs)
+  return M.chosen(lhs) or lhs
+end
+
+--- Returns keys as words, without those that the user wants no key for.
+---@param keys string[][] each a key and what it does
+---@return string[]
+function M.words(keys)
+  return vim.tbl_map(function(key)
+    return key[1] .. " " .. key[2]
+  end, M.current(keys))
+end
+
+--- Returns the keys for a |'winbar'|, without those that the user wants no key for.
+---@param keys string[][] each a key and what it does
+---@return string
+function M.bar(keys)
+  local parts = vim.tbl_map(function(key)
+    return ("%%#RatKey#%s%%* %s"):format((key[1]:gsub("%%", "%%%%")), key[2])
+  end, M.current(keys))
+  return table.concat(parts, "  ")
+end
+
+--- Keys that words of the binary's name, as it writes them.
+local NAMED = { "<CR>", "g<CR>", "ga", "gr", "gd", "gA" }
+for number = 1, 9 do
+  NAMED[#NAMED + 1] = "g" .. number
+end
+
+--- Returns what the user has in place of keys that the binary names, by these.
+---@return table<string, string> # empty where they want none
+function M.changed()
+  local changed = vim.empty_dict()
+  for _, lhs in ipairs(NAMED) do
+    local key = M.chosen(lhs)
+    if key ~= lhs then
+      changed[lhs] = key or ""
+    end
+  end
+  return changed
+end
+
 --- Maps a key in a buffer, or what the user has chosen in its place.
 ---@param modes string|string[]
 ---@param lhs string our key

@@ -91,4 +91,6 @@
 ---@field authenticate? integer A login, often in a browser.
 ---@field session? integer Starting or loading a session.
 ---@field request? integer Any other request that should be answered at once.
+---@field prompt? integer A turn, which is then cancelled; never while you are asked something.
+---@field permission? integer Your answer to a permission request, which is then cancelled.
 ---@field cancel? integer From a cancel until `rat-option-agents.name.on_cancel_timeout`.

@@ -174,6 +174,8 @@ local agent = {
       timeout("authenticate", 0, "A login, often in a browser."),
       timeout("session", 120000, "Starting or loading a session."),
       timeout("request", 30000, "Any other request that should be answered at once."),
+      timeout("prompt", 0, "A turn, which is then cancelled; never while you are asked something."),
+      timeout("permission", 0, "Your answer to a permission request, which is then cancelled."),
       timeout("cancel", 10000, "From a cancel until |rat-option-agents.name.on_cancel_timeout|."),
     },
   },

@@ -226,7 +226,7 @@ function M.ask(run, request, limit, callback)
   local ok, result, problem = xpcall(run, debug.traceback, request, answer)
   if not ok then
     notify.log(("a context provider failed: %s"):format(result))
-    local line = text_of.first_line(tostring(result)):gsub(" …$", "")
+    local line = text_of.first_line(tostring(result)):gsub(" …$", ""):gsub(" ~$", "")
     settle(nil, ("failed: %s"):format(line))
   elseif result ~= nil or problem ~= nil then
     settle(result, problem)

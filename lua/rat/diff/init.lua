@@ -80,7 +80,9 @@ end
 ---@param open_diff rat.OpenDiff
 ---@return string
 local function answer_hint(open_diff)
-  return open_diff.diff.id and " %#RatKey#ga%* allow  %#RatKey#gr%* reject " or ""
+  return open_diff.diff.id
+      and " " .. config_keys.bar({ { "ga", "allow" }, { "gr", "reject" } }) .. " "
+    or ""
 end
 
 --- Remembers what the user has changed in the file that is shown.
@@ -111,7 +113,7 @@ local function show_file(open_diff, by_itself)
   local file = diff.files[at]
   local name = text_of.statusline_escape(vim.fn.fnamemodify((file.path:gsub("%c", " ")), ":."))
   local count = #diff.files > 1 and (" %d of %d"):format(at, #diff.files) or ""
-  local next_file = #diff.files > 1 and "  %#RatKey#]f%* next" or ""
+  local next_file = #diff.files > 1 and "  " .. config_keys.bar({ { "]f", "next" } }) or ""
   local chat = registry.get(diff.chat)
   local old, new = sides(file, chat and chat.cwd or vim.fn.getcwd())
   local texts = { old = present_text.lines(old), new = present_text.lines(new) }
@@ -137,11 +139,12 @@ local function show_file(open_diff, by_itself)
   else
     map_both()
   end
-  local close_hint = diff.editable and "" or " %#RatKey#q%* close"
+  local hints = diff.editable and {} or { { "q", "close" } }
+  hints[#hints + 1] = { "g?", "keys" }
   tab_page.set_winbars(
     open_diff.page,
     (" %%#RatBar#%%<%s%%*%s%s"):format(name, count, next_file),
-    answer_hint(open_diff) .. close_hint .. "  %#RatKey#g?%* keys%<"
+    answer_hint(open_diff) .. " " .. config_keys.bar(hints) .. "%<"
   )
   vim.api.nvim_win_call(open_diff.page.right, tab_page.go_to_first_change)
 end

@@ -1,5 +1,6 @@
 --- Shows a write that waits for the user's consent in native diff mode: the file as it is on the left, as it would be on the
 --- right, where the user can change it. Closing the comparison decides nothing: the write keeps waiting.
+local config_keys = require("rat.config.keys")
 local auto_open = require("rat.ask.auto_open")
 local editable = require("rat.diff.editable")
 local groups = require("rat.view.groups")
@@ -116,7 +117,8 @@ local function open(payload, by_itself)
   tab_page.set_winbars(
     page,
     (" %%#RatBar#%%<%s%%* now"):format(name),
-    "%#RatKey#ga%* write  %#RatKey#gr%* reject  %#RatKey#do%* revert  %#RatKey#g?%* keys%<"
+    config_keys.bar({ { "ga", "write" }, { "gr", "reject" }, { "do", "revert" }, { "g?", "keys" } })
+      .. "%<"
   )
   editable.attach(right, function()
     write(proposal)

@@ -1,5 +1,6 @@
 --- Tracks and marks conflicts: places where a buffer still has the user's lines although an agent has written others to
 --- the file. It changes no text.
+local punctuation = require("rat.util.punctuation")
 local groups = require("rat.view.groups")
 local text_of = require("rat.util.text")
 
@@ -128,11 +129,11 @@ local function update_sign(conflict)
   local row = math.min(first, api.nvim_buf_line_count(buf) - 1)
   conflict.sign = api.nvim_buf_set_extmark(buf, signs, row, 0, {
     id = conflict.sign,
-    sign_text = "≠",
+    sign_text = punctuation.own("≠"),
     sign_hl_group = "RatConflict",
     -- The command comes first because the end may be cut off. Virtual lines would break the alignment of diff mode.
     virt_text = {
-      { "  ≠ ", "RatConflict" },
+      { punctuation.own("  ≠ "), "RatConflict" },
       { ":RatConflicts", "RatKey" },
       { "  on disk: " .. vim.fn.strcharpart(theirs, 0, 40) .. more, "RatConflict" },
     },

@@ -1,5 +1,6 @@
 --- `:RatEdit`: has an agent change lines in place, in a session of its own whose chat stays in the background. The binary asks
 --- the agent and makes the change; here the user writes what they want, and sees beside the lines how it goes.
+local punctuation = require("rat.util.punctuation")
 local agents = require("rat.config.agents")
 local clock = require("rat.chat.clock")
 local current_chat = require("rat.chat.current")
@@ -228,7 +229,7 @@ local function write(edit, initial, on_done)
     end,
     keep,
     {
-      footer = " <CR> or <C-s> ask · <C-c> cancel ",
+      footer = punctuation.own(" <CR> or <C-s> ask · <C-c> cancel "),
       leaving = "back",
     }
   )
@@ -364,10 +365,14 @@ local function words_for(chat)
     doing = "waiting for you (:RatPermission)"
   end
   local elapsed = clock.elapsed(chat)
-  local words = ("%s: %s%s"):format(chat.title, doing, elapsed and " · " .. elapsed or "")
+  local words = ("%s: %s%s"):format(
+    chat.title,
+    doing,
+    elapsed and punctuation.own(" · ") .. elapsed or ""
+  )
   words = text_of.one_line(words)
   local is_long = vim.fn.strchars(words) > MAX_WORDS
-  return is_long and vim.fn.strcharpart(words, 0, MAX_WORDS - 1) .. "…" or words
+  return is_long and vim.fn.strcharpart(words, 0, MAX_WORDS - 1) .. punctuation.own("…") or words
 end
 
 --- Shows how the changes of a chat are going.

@@ -1,5 +1,7 @@
 --- Comments on lines of a review: written, changed and removed by the user, shown below the lines, and put into the prompt
 --- together. What was typed and not taken stays as a draft. It changes no file.
+local config_keys = require("rat.config.keys")
+local punctuation = require("rat.util.punctuation")
 local buffers = require("rat.chat.buffers")
 local current_chat = require("rat.chat.current")
 local groups = require("rat.view.groups")
@@ -100,7 +102,7 @@ local function rows_of(comment, width)
   local rows = {}
   local function add(text, group)
     for _, line in ipairs(text_of.wrap(text, width)) do
-      rows[#rows + 1] = { { MARGIN .. line, group } }
+      rows[#rows + 1] = { { punctuation.own(MARGIN) .. line, group } }
     end
   end
   if comment.text ~= "" then
@@ -317,9 +319,10 @@ function M.send(of_review)
     end
   end
   if #comments == 0 then
-    return notify.info("No comments yet. c writes one.")
+    return notify.info(("No comments yet. %s writes one."):format(config_keys.name("c")))
   elseif #out == 0 then
-    return notify.info("Only drafts so far. c opens one, and <C-s> there makes it a comment.")
+    local text = "Only drafts so far. %s opens one, and <C-s> there makes it a comment."
+    return notify.info(text:format(config_keys.name("c")))
   elseif not chat then
     return notify.warn("No agent is running. :RatStart starts one.")
   end

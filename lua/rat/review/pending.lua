@@ -1,5 +1,6 @@
 --- Shows in the user's files what agents have changed and nobody has decided on: signs, and moves from hunk to hunk. What is
 --- pending is known to the binary, which is told when the text of such a file changes.
+local punctuation = require("rat.util.punctuation")
 local groups = require("rat.view.groups")
 local paths = require("rat.document.paths")
 local rpc = require("rat.rpc")
@@ -73,11 +74,13 @@ local function place_sign(buf, hunks, index, last, id)
   local group = is_removal and "RatPendingDelete"
     or removed > 0 and "RatPendingChange"
     or "RatPendingAdd"
+  -- Also told apart where there are no colours.
+  local sign = is_removal and (start == 0 and "▔" or "▁") or removed > 0 and "┇" or "┃"
   local row = sign_row(hunks, index, last)
   return api.nvim_buf_set_extmark(buf, NAMESPACE, row, 0, {
     id = id,
     end_row = is_removal and row or math.min(start + count - 1, last),
-    sign_text = is_removal and (start == 0 and "▔" or "▁") or "┃",
+    sign_text = punctuation.own(sign),
     sign_hl_group = group,
     number_hl_group = group,
     priority = PRIORITY,

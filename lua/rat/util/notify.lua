@@ -1,5 +1,6 @@
 --- Shows messages to the user in one form, catches errors of callbacks, and fires `User` autocommands. Everything shown
 --- is made one clean line first.
+local punctuation = require("rat.util.punctuation")
 local text_of = require("rat.util.text")
 local toast = require("rat.util.toast")
 
@@ -32,7 +33,7 @@ local function shorten(text)
   if vim.fn.strchars(line) <= MAX_CHARS then
     return line
   end
-  return vim.fn.strcharpart(line, 0, MAX_CHARS) .. "…"
+  return vim.fn.strcharpart(line, 0, MAX_CHARS) .. punctuation.own("…")
 end
 
 --- Whether `vim.notify` is Neovim's own, which writes to the command line.

@@ -1,4 +1,5 @@
 --- Sanitises text from agents and file names for display, and wraps text. It knows neither windows nor buffers.
+local punctuation = require("rat.util.punctuation")
 local M = {}
 
 --- U+FFFD, shown in place of a character that must not be shown.
@@ -81,7 +82,7 @@ end
 function M.first_line(text)
   local trimmed = vim.trim(text)
   local line = trimmed:match("^[^\n]*")
-  return line == trimmed and line or line .. " …"
+  return line == trimmed and line or line .. punctuation.own(" …")
 end
 
 --- Formats a number of bytes, such as `1.2 KiB`.
@@ -109,7 +110,7 @@ function M.shorten(text, width)
   while vim.api.nvim_strwidth(start) > width - 1 and start ~= "" do
     start = vim.fn.strcharpart(start, 0, vim.fn.strchars(start) - 1)
   end
-  return start .. "…"
+  return start .. punctuation.own("…")
 end
 
 --- Splits a word at a display width. The first part has at least one character.

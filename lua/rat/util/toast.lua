@@ -1,5 +1,6 @@
 --- Shows a message that is too long for the command line in a floating window, which avoids the hit-enter prompt. The
 --- window takes no focus and no key.
+local punctuation = require("rat.util.punctuation")
 local wrap = require("rat.util.text").wrap
 
 local M = {}
@@ -95,7 +96,7 @@ function M.show(text, level)
     width = math.min(width, vim.o.columns - 2),
     height = math.min(#lines, math.max(1, vim.o.lines - 6)),
     style = "minimal",
-    border = "rounded",
+    border = punctuation.border(),
     focusable = false,
     noautocmd = true,
     zindex = 70,

@@ -1,5 +1,6 @@
 --- Lets the user choose what to do with an image, audio, resource or link of an agent, out of what the binary offers. The
 --- data stay in the binary until they are written to a file, and nothing is opened or fetched unless the user asks.
+local punctuation = require("rat.util.punctuation")
 local chooser = require("rat.ask.chooser")
 local location = require("rat.view.location")
 local notify = require("rat.util.notify")
@@ -104,7 +105,7 @@ local acts = {
     end,
   },
   {
-    label = "Save as …",
+    label = punctuation.own("Save as …"),
     is_possible = function(offer)
       return vim.list_contains(offer.can, "save")
     end,

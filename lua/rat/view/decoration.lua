@@ -1,5 +1,6 @@
 --- Decorates the lines on the screen by their `line_format`, with ephemeral extmarks of a decoration provider,
 --- |nvim_set_decoration_provider()|. It never changes text.
+local punctuation = require("rat.util.punctuation")
 local code = require("rat.view.code")
 local icons = require("rat.view.icons")
 local line_format = require("rat.view.line_format")
@@ -145,7 +146,7 @@ local function draw_overlay(buf, row, found, win)
     local icon = icons.get(role == "thought" and "thought" or "speaker")
     text = { { icon .. " ", group }, { name or "", group } }
   else
-    text = { { ("─"):rep(api.nvim_win_get_width(win)), "RatRule" } }
+    text = { { punctuation.own("─"):rep(api.nvim_win_get_width(win)), "RatRule" } }
   end
   api.nvim_buf_set_extmark(buf, EPHEMERAL, row, 0, {
     ephemeral = true,
@@ -180,7 +181,7 @@ local function draw_line(win, buf, row, room_of)
   elseif found.class == "l" then
     api.nvim_buf_set_extmark(buf, EPHEMERAL, row, 0, {
       ephemeral = true,
-      virt_text = { { LOOKALIKE, "RatWarning" } },
+      virt_text = { { punctuation.own(LOOKALIKE), "RatWarning" } },
       virt_text_pos = "eol",
     })
   end

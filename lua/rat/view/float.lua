@@ -1,5 +1,6 @@
 --- Opens, moves and closes our floating windows. Neovim sends a window's title to the terminal unchanged, so this is the
 --- only module that sets one, and it cleans each.
+local punctuation = require("rat.util.punctuation")
 local one_line = require("rat.util.text").one_line
 
 local M = {}
@@ -19,7 +20,7 @@ end
 ---@param stay? boolean whether the user stays where they are instead of entering it
 ---@return integer win
 function M.open(buf, config, stay)
-  config = vim.tbl_extend("keep", config, { style = "minimal", border = "rounded" })
+  config = vim.tbl_extend("keep", config, { style = "minimal", border = punctuation.border() })
   config.title = config.title ~= "" and config.title or nil
   config.title_pos = config.title and "left" or nil
   clean(config)

@@ -1,5 +1,6 @@
 --- Creates manual folds in the windows of view buffers. 'foldexpr' is not used, since Neovim does not evaluate it for other
 --- windows while the user is in Insert mode.
+local punctuation = require("rat.util.punctuation")
 local icons = require("rat.view.icons")
 local line_format = require("rat.view.line_format")
 local margin = require("rat.view.margin")
@@ -120,7 +121,7 @@ function M.text()
   if role == "thought" then
     local text = vim.trim(table.concat(api.nvim_buf_get_lines(buf, first, first + 1, false)))
     local icon = icons.get("thought")
-    return ("%s %s · %s  %s"):format(icon, name, lines(last - first - 1), text)
+    return punctuation.own("%s %s · %s  %s"):format(icon, name, lines(last - first - 1), text)
   end
   -- The prefix of the first line is drawn over the closed fold, too.
   local blanks = (" "):rep(math.max(2, margin.columns(buf, first - 1)))

@@ -3,7 +3,7 @@ local config = require("rat.config")
 
 local M = {}
 
----@alias rat.Icon "pending"|"running"|"done"|"failed"|"cancelled"|"bar"|"branch"|"corner"|"speaker"|"thought"|"queued"|"fold"
+---@alias rat.Icon "pending"|"running"|"done"|"failed"|"cancelled"|"bar"|"branch"|"corner"|"speaker"|"thought"|"queued"|"fold"|"dot"|"gap"
 
 --- The signs that the binary uses, which stand for the icons.
 ---@type table<rat.Icon, string>
@@ -20,6 +20,8 @@ local UNICODE = {
   thought = "◦",
   queued = "»",
   fold = "▸",
+  dot = "·",
+  gap = "⋯",
 }
 
 ---@type table<rat.Icon, string>
@@ -36,6 +38,8 @@ local ASCII = {
   thought = "~",
   queued = ">",
   fold = ">",
+  dot = "-",
+  gap = ":",
 }
 
 ---@type table<rat.Icon, string>

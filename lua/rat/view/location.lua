@@ -1,6 +1,7 @@
 --- Opens files at a line in a window of the user's, never in one of ours, and passes other things to the system's programs.
 --- Only paths that exist as a file or folder are opened, so a name chosen by an agent is never read as anything else, such
 --- as a URL or a command.
+local punctuation = require("rat.util.punctuation")
 local notify = require("rat.util.notify")
 local splits = require("rat.view.splits")
 local text_of = require("rat.util.text")
@@ -241,7 +242,7 @@ function M.open_externally(what)
     why = text_of.one_line(tostring(why))
     -- A name wider than the screen would cause the hit-enter prompt.
     local start = vim.fn.strcharpart(what, 0, 40)
-    local shown = start == what and what or start .. "…"
+    local shown = start == what and what or start .. punctuation.own("…")
     notify.error(("Could not open %s: %s"):format(shown, why))
   end
 end

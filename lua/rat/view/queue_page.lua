@@ -1,5 +1,6 @@
 --- The page of `:RatQueue`: the queued prompts of a chat as a buffer that |:write| applies. Each is below a heading with its
 --- number, such as `--- 3 ---`.
+local punctuation = require("rat.util.punctuation")
 local key_list = require("rat.view.key_list")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
@@ -176,7 +177,7 @@ end
 ---@return string
 local function title_of(chat)
   local paused = chat.status.queue_paused and ", paused" or ""
-  return ("Queue of %s%s · :w applies"):format(chat.title, paused)
+  return punctuation.own("Queue of %s%s · :w applies"):format(chat.title, paused)
 end
 
 --- Fills the page with the queue of a chat.

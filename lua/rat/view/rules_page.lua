@@ -1,5 +1,6 @@
 --- The page of `:RatRules`: the rules that the user has made, as a buffer that |:write| applies. What is wrong with a line is a
 --- diagnostic there.
+local punctuation = require("rat.util.punctuation")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
 local rpc = require("rat.rpc")
@@ -38,7 +39,7 @@ local function note_of(rule)
   if rule.from then
     parts[#parts + 1] = ('from "%s"'):format(rule.from)
   end
-  return table.concat(parts, " · ")
+  return punctuation.join(parts)
 end
 
 ---@param payload rat.msg.Rules

@@ -63,7 +63,7 @@ local function enter_window(buf, win)
     foldlevel = 0,
     foldtext = "",
     foldcolumn = "0",
-    fillchars = "fold: ",
+    fillchars = window_options.fillchars("fold: "),
   })
   local commands = { "normal! zE" }
   for _, mark in ipairs(api.nvim_buf_get_extmarks(buf, MESSAGES, 0, -1, {})) do

@@ -46,11 +46,12 @@ function M.set(win, options)
   end
 end
 
---- Returns the user's 'fillchars' without marks for lines after the end of the buffer and in folds.
+--- Returns the user's 'fillchars' with some of ours.
+---@param own string
 ---@return string
-local function fillchars()
+function M.fillchars(own)
   local global = vim.go.fillchars
-  return (global == "" and "" or global .. ",") .. "eob: ,fold: "
+  return (global == "" and "" or global .. ",") .. own
 end
 
 --- Fires FileType again in a window, so that window options the user sets there override ours: the buffer got its filetype
@@ -93,7 +94,7 @@ end
 function M.apply(win, view)
   record_applied(win)
   M.set(win, by_view[view])
-  M.set(win, { fillchars = fillchars() })
+  M.set(win, { fillchars = M.fillchars("eob: ,fold: ") })
   fire_filetype(win)
   if view ~= "prompt" then
     fold.in_window(win)

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 fn new_peer() -> Peer {
     let config = AgentConfig::unusable("fake".into(), String::new());
-    Peer::new(Tokens::default(), Handshake::new(&config))
+    Peer::new(Tokens::default(), Handshake::new(&config, "/".as_ref()))
 }
 
 fn receive(peer: &mut Peer, line: &str) -> Outcome {
@@ -44,7 +44,7 @@ const READ: &str = r#""method":"fs/read_text_file","params":{"sessionId":"s","pa
 fn an_agent_that_is_never_ready_fails_within_its_timeout() {
     let config = AgentConfig::unusable("fake".into(), String::new());
     let config = AgentConfig { offered: Offered::Only(Protocol::OpenOxide), ..config };
-    let mut peer = Peer::new(Tokens::default(), Handshake::new(&config));
+    let mut peer = Peer::new(Tokens::default(), Handshake::new(&config, "/".as_ref()));
     let out = with(|out| peer.call(CallId(1), &Call::Initialize, out));
     assert!(out.lines.is_empty() && peer.silence() == Some(READY_LIMIT));
     let timeout = Duration::from_secs(1);
@@ -65,7 +65,7 @@ fn a_capability_that_is_off_is_neither_offered_nor_granted() {
     for offered in [Offered::Acp, Offered::Only(Protocol::V1), Offered::Only(Protocol::Go)] {
         let config = AgentConfig::new("fake".into(), String::new());
         let config = AgentConfig { capabilities: off, offered, ..config };
-        let mut peer = Peer::new(Tokens::default(), Handshake::new(&config));
+        let mut peer = Peer::new(Tokens::default(), Handshake::new(&config, "/".as_ref()));
         let out = with(|out| peer.call(CallId(1), &Call::Initialize, out));
         let params = serde_json::from_str::<Value>(&out.lines[0]).unwrap()["params"].clone();
         if offered == Offered::Only(Protocol::Go) {

@@ -3,6 +3,7 @@
 use super::Head;
 use crate::jsonrpc::recording::Direction;
 use crate::session::label;
+use crate::session::signs::{DOT, ELLIPSIS};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -18,11 +19,11 @@ pub(super) fn line(
     message: &Value,
 ) -> String {
     let sign = match direction {
-        Direction::ToAgent => '>',
-        Direction::FromAgent => '<',
-        Direction::Stray => '?',
-        Direction::Stderr => '!',
-        Direction::Missing => '…',
+        Direction::ToAgent => ">",
+        Direction::FromAgent => "<",
+        Direction::Stray => "?",
+        Direction::Stderr => "!",
+        Direction::Missing => ELLIPSIS.now(),
     };
     let what = match (&head.method, direction) {
         (Some(method), _) => method.clone(),
@@ -44,17 +45,17 @@ pub(super) fn answered(after: f64, message: &Value) -> String {
     } else {
         format!("{:.1} s", after.as_secs_f64())
     };
-    label::line(&format!(" · {time}{}", gist(message))).into_owned()
+    label::line(&format!(" {DOT} {time}{}", gist(message))).into_owned()
 }
 
 /// Returns the part of a message that tells most, with a separator before it.
 fn gist(message: &Value) -> String {
     if let Some(text) = message.as_str() {
-        return format!(" · {}", label::short(text, MAX_CHARS));
+        return format!(" {DOT} {}", label::short(text, MAX_CHARS));
     }
     if let Some(error) = message.get("error") {
         let (code, text) = (&error["code"], error["message"].as_str().unwrap_or_default());
-        return format!(" · error {code}: {}", label::short(text, MAX_CHARS));
+        return format!(" {DOT} error {code}: {}", label::short(text, MAX_CHARS));
     }
     let about = message.get("params").or_else(|| message.get("result")).unwrap_or(message);
     let update = &about["update"];
@@ -74,10 +75,10 @@ fn gist(message: &Value) -> String {
         "/outcome/outcome",
         "/message",
     ];
-    let kind = update["sessionUpdate"].as_str().map(|kind| format!(" · {kind}"));
+    let kind = update["sessionUpdate"].as_str().map(|kind| format!(" {DOT} {kind}"));
     let session = || about["sessionId"].as_str().filter(|_| kind.is_none());
     let text = paths.iter().find_map(|path| about.pointer(path)?.as_str()).or_else(session);
-    let text = text.map(|text| format!(" · {}", label::short(text, MAX_CHARS)));
+    let text = text.map(|text| format!(" {DOT} {}", label::short(text, MAX_CHARS)));
     kind.unwrap_or_default() + &text.unwrap_or_default()
 }
 

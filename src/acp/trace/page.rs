@@ -8,6 +8,7 @@ use super::{Head, headline};
 use crate::core::messages::trace::TraceItem;
 use crate::jsonrpc::incoming;
 use crate::jsonrpc::recording::{Direction, Record};
+use crate::session::signs::ELLIPSIS;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 
@@ -137,7 +138,8 @@ impl Follower {
         }
         if left_out > 0 {
             let what = if left_out == 1 { "message is" } else { "messages are" };
-            let line = format!("… {left_out} {what} left out here. :RatTrace save has all.");
+            let line =
+                format!("{ELLIPSIS} {left_out} {what} left out here. :RatTrace save has all.");
             self.ready.push_front(TraceItem { number: 0, answers: None, line, body: Vec::new() });
         }
     }
@@ -204,13 +206,13 @@ fn body(message: &Value) -> Vec<String> {
     }
     let text = serde_json::to_string_pretty(message).unwrap_or_default();
     let cut = |line: &str| match line.char_indices().find(|(at, _)| *at >= MAX_LINE_BYTES) {
-        Some((end, _)) => format!("  {}…", &line[..end]),
+        Some((end, _)) => format!("  {}{ELLIPSIS}", &line[..end]),
         None => format!("  {line}"),
     };
     let mut lines: Vec<_> = text.lines().take(MAX_LINES).map(cut).collect();
     let more = text.lines().count() - lines.len();
     if more > 0 {
-        lines.push(format!("  … {more} more lines. :RatTrace save has all."));
+        lines.push(format!("  {ELLIPSIS} {more} more lines. :RatTrace save has all."));
     }
     lines
 }

@@ -6,6 +6,7 @@ use super::server::{Failure, Server};
 use super::unix;
 use super::websocket;
 use super::{Opened, Transport};
+use crate::acp::openoxide::live;
 use crate::core::messages::agent::{ExitCause, Obstacle};
 use crate::session::agent::{AgentConfig, RemoteAgent};
 use crate::session::protocol::{Offered, Protocol};
@@ -31,9 +32,23 @@ impl Transport for AnyTransport {
                 tracing::info!(target: "acp", agent = %config.name, url = remote.shown(), "connecting");
                 connect(config, remote).map_err(Failure::unreachable)
             }
-            _ => self.children.open(config, cwd),
+            _ => {
+                is_alone(config, cwd)?;
+                self.children.open(config, cwd)
+            }
         }
     }
+}
+
+/// Makes sure that there is no second OpenOxide beside one that runs in the folder.
+fn is_alone(config: &AgentConfig, cwd: &Path) -> Result<(), ExitCause> {
+    let is_openoxide = config.offered == Offered::Only(Protocol::OpenOxide);
+    let has_same_files = is_openoxide && !config.disk.is_separate;
+    let running = has_same_files.then(|| live::running(cwd, &config.command)).flatten();
+    running.map_or(Ok(()), |what| {
+        let error = format!("one is running in this folder already ({what}): end it, or set `url`");
+        Err(ExitCause::NotStarted { not_found: false, error })
+    })
 }
 
 fn connect(config: &AgentConfig, remote: &RemoteAgent) -> Result<Opened, Failure> {

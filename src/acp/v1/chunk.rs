@@ -36,6 +36,9 @@ struct Block<'a, T> {
     #[serde(borrow, rename = "type")]
     kind: Text<'a>,
     text: T,
+    /// Whom it is for and the like, which `update` decodes.
+    #[serde(borrow, default)]
+    annotations: Option<&'a RawValue>,
 }
 
 /// The first half of a surrogate pair at the end of a chunk: programs that count UTF-16 code units cut emoji in two.
@@ -111,7 +114,7 @@ impl LastIds {
     ) -> Option<(SessionId, Role, Option<MessageId>, T)> {
         let Notification { session_id, update } = serde_json::from_str(params).ok()?;
         let role = role(&update.session_update.0)?;
-        if update.content.kind.0 != "text" {
+        if update.content.kind.0 != "text" || update.content.annotations.is_some() {
             return None;
         }
         let message = update.message_id.map(|id| reuse_or_replace(&mut self.message, &id.0));

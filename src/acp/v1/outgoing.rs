@@ -205,15 +205,20 @@ fn http_headers(headers: &[(String, String)]) -> Vec<v1::HttpHeader> {
 /// Encodes a content block of a prompt. Blocks of an unknown kind are not sent.
 fn block(content: &Content) -> Option<v1::ContentBlock> {
     Some(match content {
-        Content::Text(text) => v1::ContentBlock::Text(v1::TextContent::new(text)),
+        Content::Text(text) | Content::Marked { text, .. } => {
+            v1::ContentBlock::Text(v1::TextContent::new(text))
+        }
         Content::Image { mime, data, uri, .. } => {
             v1::ContentBlock::Image(v1::ImageContent::new(data, mime).uri(uri.clone()))
         }
         Content::Audio { mime, data, .. } => {
             v1::ContentBlock::Audio(v1::AudioContent::new(data, mime))
         }
-        Content::ResourceLink { uri, name, mime, .. } => {
-            v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri).mime_type(mime.clone()))
+        Content::ResourceLink { uri, name, mime, about } => {
+            let link = v1::ResourceLink::new(name, uri).mime_type(mime.clone());
+            let notes = about.last_modified.clone();
+            let notes = notes.map(|time| v1::Annotations::new().last_modified(time));
+            v1::ContentBlock::ResourceLink(link.annotations(notes))
         }
         Content::Resource { uri, mime, text, .. } => {
             resource(v1::EmbeddedResourceResource::TextResourceContents(

@@ -141,6 +141,7 @@ pub fn initialized(result: &str) -> Result<AgentInfo, CallError> {
     Ok(AgentInfo {
         protocol: None,
         quirks: quirks::of_agent(name.as_deref().unwrap_or_default()),
+        current_session: None,
         name,
         title: about.text("title"),
         version: about.text("version"),

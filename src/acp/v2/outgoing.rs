@@ -175,16 +175,21 @@ fn mcp_server(server: &McpServer, agent: AgentCapabilities) -> Option<v2::McpSer
 /// Encodes a content block of a prompt. Blocks of an unknown kind are not sent.
 fn block(content: &Content) -> Option<v2::ContentBlock> {
     Some(match content {
-        Content::Text(text) => v2::ContentBlock::Text(v2::TextContent::new(text)),
+        Content::Text(text) | Content::Marked { text, .. } => {
+            v2::ContentBlock::Text(v2::TextContent::new(text))
+        }
         Content::Image { mime, data, uri, .. } => {
             v2::ContentBlock::Image(v2::ImageContent::new(data, mime.as_str()).uri(uri.clone()))
         }
         Content::Audio { mime, data, .. } => {
             v2::ContentBlock::Audio(v2::AudioContent::new(data, mime.as_str()))
         }
-        Content::ResourceLink { uri, name, mime, .. } => v2::ContentBlock::ResourceLink(
-            v2::ResourceLink::new(name, uri).mime_type(media_type(mime.as_ref())),
-        ),
+        Content::ResourceLink { uri, name, mime, about } => {
+            let link = v2::ResourceLink::new(name, uri).mime_type(media_type(mime.as_ref()));
+            let notes = about.last_modified.clone();
+            let notes = notes.map(|time| v2::Annotations::new().last_modified(time));
+            v2::ContentBlock::ResourceLink(link.annotations(notes))
+        }
         Content::Resource { uri, mime, text, .. } => {
             resource(v2::EmbeddedResourceResource::TextResourceContents(
                 v2::TextResourceContents::new(text, uri).mime_type(media_type(mime.as_ref())),

@@ -48,6 +48,7 @@ pub fn initialized(mut fields: Fields) -> AgentInfo {
     AgentInfo {
         protocol: Some(Protocol::V2),
         quirks: quirks::of_agent(name.as_deref().unwrap_or_default()),
+        current_session: None,
         name,
         title: about.text("title"),
         version: about.text("version"),

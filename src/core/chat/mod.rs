@@ -91,6 +91,8 @@ pub(super) struct Chat {
     pub awaiting_user: AwaitingUser,
     /// Number of turns so far.
     pub turns: u64,
+    /// Why the last one ended, as scripts are told.
+    pub last_stop: Option<String>,
     /// What the tool calls of earlier turns were called.
     pub call_titles: CallTitles,
     /// What the user has decided on its changes since the last prompt.
@@ -139,6 +141,7 @@ impl Chat {
             queue: PromptQueue::default(),
             awaiting_user: AwaitingUser::default(),
             turns: 0,
+            last_stop: None,
             call_titles: CallTitles::default(),
             decisions: Decisions::default(),
             scanned_files: None,
@@ -225,6 +228,7 @@ impl Chat {
     pub(super) fn forget_past(&mut self, effects: &mut Vec<Effect>) {
         effects.extend(self.key().map(Effect::Forget));
         self.session = None;
+        self.last_stop = None;
         self.title = None;
         self.opening.saved.clear();
         self.access.session_rules.clear();

@@ -42,6 +42,7 @@ impl Chat {
             session_title: self.session_title(),
             state: self.state(),
             detail: self.detail(),
+            stop_reason: self.last_stop.clone().filter(|_| self.turn().is_none()),
             is_between_turns: self.phase == Phase::Ready,
             prompt: self.turn().filter(|turn| !turn.cancelled).and_then(|turn| {
                 let text = &turn.prompt.text;

@@ -61,6 +61,10 @@ impl State {
 
     pub(super) fn tell_turn_end(&mut self, id: ChatId, stop_reason: &str, next: bool) {
         let stop_reason = stop_reason.to_owned();
+        if let Some(chat) = self.chats.get_mut(&id) {
+            chat.last_stop = Some(stop_reason.clone());
+            chat.redraw.status = true;
+        }
         let ended = UserAutocmd::TurnEnd(id, stop_reason.clone(), next);
         self.after_draw.push(EditorMessage::Autocommand(ended));
         if self.listening.wants(EventKind::TurnEnd) {

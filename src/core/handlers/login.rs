@@ -20,7 +20,11 @@ use crate::core::user_messages;
 use crate::session::agent::{AuthKind, AuthMethod, Capability};
 use crate::session::author::ChatId;
 use crate::session::ids::AuthMethodId;
+use crate::session::label;
 use crate::session::update::Severity;
+
+/// How much of the description of a method is shown, in characters.
+const MAX_DESCRIPTION: usize = 100;
 
 /// Whether the agent has replied that it requires a login.
 pub(in crate::core) fn is_required(error: &CallError) -> bool {
@@ -30,6 +34,15 @@ pub(in crate::core) fn is_required(error: &CallError) -> bool {
 /// Returns the authentication methods we support.
 fn offered(methods: &[AuthMethod]) -> Vec<&AuthMethod> {
     methods.iter().filter(|method| !matches!(method.kind, AuthKind::Unknown(_))).collect()
+}
+
+/// Names a method with what it says about itself, in one line.
+fn described(method: &AuthMethod) -> String {
+    let about = method.description.as_deref().map(|text| label::short(text, MAX_DESCRIPTION));
+    match about.filter(|about| !about.is_empty()) {
+        Some(about) => format!("{}: {about}", method.name),
+        None => method.name.clone(),
+    }
 }
 
 impl State {
@@ -59,7 +72,7 @@ impl State {
             return self.authenticate(id, &method, by_user);
         }
         let name = chat.agent_title();
-        let items: Vec<String> = offered.iter().map(|method| method.name.clone()).collect();
+        let items: Vec<String> = offered.iter().map(|method| described(method)).collect();
         let methods: Vec<_> = offered.iter().map(|method| method.id.clone()).collect();
         if methods.is_empty() {
             let error = CallError::Rpc {

@@ -13,6 +13,7 @@ mod files;
 mod forks;
 mod in_place;
 mod kept_rules;
+mod limits;
 mod listening;
 mod login;
 mod meta;

@@ -10,6 +10,7 @@ use crate::session::credentials;
 use crate::session::ids::ToolCallId;
 use crate::session::label;
 use crate::session::protocol::Protocol;
+use crate::session::signs::DOT;
 use crate::session::terminal::MAX_OUTPUT;
 use crate::session::tool_call::ToolKind;
 use crate::trust::rule::Rule;
@@ -83,6 +84,11 @@ impl State {
             ("MCP over HTTP", takes.has(Capability::McpHttp)),
             ("MCP over SSE", takes.has(Capability::McpSse)),
             ("logout", takes.has(Capability::Logout)),
+            ("reading files", takes.has(Capability::ReadsFiles)),
+            ("writing files", takes.has(Capability::WritesFiles)),
+            ("commands", takes.has(Capability::RunsCommands)),
+            ("web search", takes.has(Capability::SearchesWeb)),
+            ("streaming", takes.has(Capability::Streams)),
         ];
         let can: Vec<_> = flags.iter().filter(|flag| flag.1).map(|flag| flag.0).collect();
         row("capabilities", &if can.is_empty() { "none".to_owned() } else { can.join(", ") });
@@ -107,7 +113,7 @@ impl State {
             row("MCP server", &format!("{name} ({kind}{note})"));
         }
         let out = credentials::hide(&out, &credentials::of_agent(&chat.config)).into_owned();
-        let title = format!("{} · info", chat.agent_title());
+        let title = format!("{} {DOT} info", chat.agent_title());
         self.show_text((id, PageId::Info), &title, "ratinfo", out, None);
     }
 

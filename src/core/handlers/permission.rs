@@ -79,6 +79,7 @@ impl State {
         self.judge_waiting(id);
         self.allow_own_tool(id, number);
         self.tool_row_changed(id, &tool_call);
+        self.limit_permission(id, number);
     }
 
     pub(in crate::core) fn permission_answered(

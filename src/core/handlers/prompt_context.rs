@@ -233,6 +233,7 @@ impl State {
             turn.call = Some(call);
             turn.reported = notes.reported;
         }
+        self.limit_turn(id);
         self.save(id);
     }
 

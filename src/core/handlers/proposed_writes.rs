@@ -19,6 +19,7 @@ use crate::edit::unified::{FileDiff, bounded};
 use crate::edit::{Text, diff};
 use crate::session::author::{Author, ChatId};
 use crate::session::entry::{Decision, PermissionEntry};
+use crate::session::keys;
 use crate::session::permission::{DecidedBy, OptionKind, PermissionOption};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -213,7 +214,9 @@ impl State {
         request.file = attempt.take().map(|attempt| attempt.requested);
         let (id, chat, write) = (*number, *chat, write.clone());
         let name = self.shorten(&write.path);
-        let told = format!("Could not write {name}: {reason} (ga tries again, gr rejects it)");
+        let again = keys::hint("ga", "tries again", ":RatAllow tries again");
+        let rejects = keys::hint("gr", "rejects it", ":RatDeny rejects it");
+        let told = format!("Could not write {name}: {reason} ({again}, {rejects})");
         self.notify(Level::Warn, told);
         self.after_draw.push(EditorMessage::Proposal { id, chat, write });
         self.count_questions();

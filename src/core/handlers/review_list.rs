@@ -14,6 +14,7 @@ use crate::core::user_messages;
 use crate::edit::Text;
 use crate::session::author::{Author, ChatId};
 use crate::session::ids::ToolCallId;
+use crate::session::signs;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -226,7 +227,7 @@ impl State {
                 titles.push(title);
             }
         }
-        titles.join(" · ")
+        signs::joined(&titles)
     }
 
     fn title_of(&self, by: &Author) -> Option<String> {

@@ -37,6 +37,7 @@ impl State {
         if self.awaits_tools(id) {
             return;
         }
+        let current = self.current_session(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         let can = chat.info.capabilities;
         let last = std::mem::take(&mut chat.opening.last);
@@ -57,6 +58,13 @@ impl State {
             (SessionTarget::Last, LastSession::Here(last)) if can_go_on => {
                 chat.session = Some(last);
                 chat.opening.reopens_last = true;
+            }
+            (SessionTarget::Last, LastSession::None) if current.is_some() && can_go_on => {
+                let Some(current) = current else { return };
+                chat.opening.target = SessionTarget::Last;
+                chat.opening.last = LastSession::Here(current.clone());
+                self.load_transcript(id, current, true);
+                return self.enter_phase(id, Phase::Starting(StartupStep::FindingSession));
             }
             (SessionTarget::Last, last) => {
                 let elsewhere = last == LastSession::Elsewhere;
@@ -98,6 +106,13 @@ impl State {
             }
             None => self.new_session(id),
         }
+    }
+
+    /// The session that the agent's files name, if no chat has it open.
+    fn current_session(&self, id: ChatId) -> Option<SessionId> {
+        let chat = self.chats.get(&id)?;
+        let current = chat.info.current_session.clone()?;
+        self.find_open(&chat.store_key(current.clone())).is_none().then_some(current)
     }
 
     fn new_session(&mut self, id: ChatId) {

@@ -17,6 +17,7 @@ use crate::core::terminals::TerminalBuffer;
 use crate::session::author::ChatId;
 use crate::session::ids::{TerminalId, ToolCallId};
 use crate::session::label;
+use crate::session::signs::ELLIPSIS;
 use crate::session::terminal::request::{CreateTerminal, TerminalRequest};
 use crate::session::terminal::{MAX_OUTPUT, Terminal};
 use crate::session::update::Severity;
@@ -146,7 +147,7 @@ impl State {
                 let title = format!("Ran {} commands that no tool call shows", several.len());
                 let mut details: Vec<_> = several.iter().take(MAX_COMMANDS).cloned().collect();
                 let more = several.len().saturating_sub(MAX_COMMANDS);
-                details.extend((more > 0).then(|| format!("… {more} more")));
+                details.extend((more > 0).then(|| format!("{ELLIPSIS} {more} more")));
                 (title, details)
             }
         };

@@ -8,6 +8,7 @@ use crate::core::state::State;
 use crate::core::user_messages::{self, count};
 use crate::session::author::ChatId;
 use crate::session::label;
+use crate::session::signs::DOT;
 use std::path::Path;
 
 /// How much of a filter is shown in the title, in characters.
@@ -58,9 +59,9 @@ impl State {
         if chat.trace_filter.as_ref() != Some(&piece.filter) {
             return;
         }
-        let mut title = format!("{} · trace", chat.agent_title());
+        let mut title = format!("{} {DOT} trace", chat.agent_title());
         if !piece.filter.is_empty() {
-            title = format!("{title} · {}", label::short(&piece.filter, MAX_FILTER_CHARS));
+            title = format!("{title} {DOT} {}", label::short(&piece.filter, MAX_FILTER_CHARS));
         }
         self.after_draw.push(EditorMessage::Trace(title, piece));
     }

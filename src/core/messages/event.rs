@@ -153,6 +153,10 @@ pub enum Event {
 pub enum Timer {
     /// Whether the agent has ended the cancelled turn with this number.
     CancelGrace(ChatId, u64),
+    /// Whether the turn with this number has ended in the time that it has (`timeouts.prompt`).
+    TurnLimit(ChatId, u64),
+    /// Whether the permission request with this number was answered in the time for that (`timeouts.permission`).
+    PermissionLimit(ChatId, u64),
     /// Saving what the agent has said so far in the turn with this number.
     SavePart(ChatId, u64),
     /// Reaching the lost agent of a chat again, for the time with this number. It fires up to a quarter of its time early, so

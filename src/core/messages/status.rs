@@ -58,6 +58,8 @@ pub struct ChatStatus {
     pub state: ChatState,
     /// What the agent is doing or why it failed, in one line.
     pub detail: Option<String>,
+    /// Why the last turn ended, in the protocol's word or `error`; `None` before the first and while one is running.
+    pub stop_reason: Option<String>,
     /// Whether no turn is running: what is open came after the end of one, and a prompt is sent at once.
     pub is_between_turns: bool,
     /// The prompt that the agent is working on, unless it is very long or cancelled.

@@ -73,7 +73,7 @@ fn attached_files_are_read_before_the_prompt_is_sent() {
     world.handle(file_prompt());
     assert_eq!(world.contexts[0].files, ["/project/a.bin"].map(PathBuf::from));
     let turn = world.contexts[0].turn;
-    let read = FileRead::Data { data: "AAE=".to_owned(), size: 2, media: None };
+    let read = FileRead::Data { data: "AAE=".to_owned(), size: 2, media: None, changed: None };
     let context = PromptContext {
         unsaved: vec![unsaved_file("a")],
         files: [("/project/a.bin".into(), read)].into(),

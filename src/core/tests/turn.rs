@@ -4,6 +4,7 @@ use super::*;
 use crate::core::messages::editor::UserAutocmd;
 use crate::session::entry::Entry;
 use crate::session::update::Usage;
+use std::time::Duration;
 
 /// ACP 67, 72.
 #[test]
@@ -24,6 +25,65 @@ fn a_cancel_answers_waiting_requests_and_the_turn_ends_with_the_reply() {
         data: None,
     });
     assert_eq!(world.chat_state(), ChatState::Ready);
+}
+
+/// Holds (Turns): A turn that takes longer than `timeouts.prompt` is cancelled and told of, but not while the user is asked.
+#[test]
+fn a_turn_has_the_time_that_was_set() {
+    let mut world = World::ready();
+    for chat in world.state.chats.values_mut() {
+        chat.config.timeouts.prompt = Some(Duration::from_secs(7));
+    }
+    world.handle(prompt("go"));
+    let limit = world.waits.iter().find(|(it, _)| matches!(it, Timer::TurnLimit(..))).copied();
+    let (timer, after) = limit.unwrap();
+    assert_eq!(after, Duration::from_secs(7));
+    world.request_permission("1");
+    world.handle(Event::Timer(timer));
+    assert_eq!(world.chat_state(), ChatState::Waiting, "the user has time");
+    world.handle(Event::User(UserAction::Permission {
+        chat: None,
+        id: None,
+        revision: None,
+        choice: PermissionChoice::Allow,
+    }));
+    for _ in 0..2 {
+        world.handle(Event::Timer(timer));
+        assert_eq!(world.chat_state(), ChatState::Cancelling);
+        let told = "The turn took longer than 7 s, so it was cancelled (agents.";
+        assert_eq!(notes(&world).iter().filter(|note| note.starts_with(told)).count(), 1);
+    }
+}
+
+/// Holds (Permission requests): A request that nobody answers within `timeouts.permission` is cancelled and told of, and the turn goes on.
+#[test]
+fn an_answer_has_the_time_that_was_set() {
+    let mut world = World::ready();
+    for chat in world.state.chats.values_mut() {
+        chat.config.timeouts.permission = Some(Duration::from_secs(7));
+    }
+    world.handle(prompt("go"));
+    world.request_permission("1");
+    let limit =
+        world.waits.iter().find(|(it, _)| matches!(it, Timer::PermissionLimit(..))).copied();
+    let (timer, after) = limit.unwrap();
+    assert_eq!((after, world.answers_to(1)), (Duration::from_secs(7), &[][..]));
+    for _ in 0..2 {
+        world.handle(Event::Timer(timer));
+        assert_eq!(world.answers_to(1), [Answer::Permission(Outcome::Cancelled)]);
+        assert_eq!(world.chat_state(), ChatState::Running);
+    }
+    let told = "Nobody answered within 7 s, so the request was cancelled (agents.";
+    assert_eq!(notes(&world).iter().filter(|note| note.starts_with(told)).count(), 1);
+}
+
+fn notes(world: &World) -> Vec<String> {
+    let entries = world.state.chats[&ChatId(1)].transcript.entries().iter();
+    let notes = entries.filter_map(|entry| match entry {
+        Entry::Note(note) => Some(note.title.clone()),
+        _ => None,
+    });
+    notes.collect()
 }
 
 #[test]

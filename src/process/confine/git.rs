@@ -1,14 +1,8 @@
 //! Finds the folder of a git repository that commits are written to, if it lies outside of the working folder. Reads files
 //! only.
 
-use nix::libc::O_NONBLOCK;
-use std::fs::OpenOptions;
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use crate::process::short_file::content;
 use std::path::{Path, PathBuf};
-
-/// How much of a file is read.
-const MAX_BYTES: u64 = 1 << 20;
 
 /// Returns the folder with the objects and branches of the repository that `root` is in (`git rev-parse
 /// --git-common-dir`), for a worktree, a submodule or a folder inside of a repository.
@@ -40,18 +34,6 @@ pub(super) fn common_folder(root: &Path) -> Option<PathBuf> {
             (back == working_folder).then_some(git)
         }
     }
-}
-
-/// The text of a short file. An agent may have put something else there, such as a FIFO, which nobody would write to, or a link to
-/// a device without an end.
-fn content(path: &Path) -> Option<String> {
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn file(name: &str, mime: Option<&str>) -> Attachment {
 }
 
 fn read(bytes: &[u8]) -> FileRead {
-    FileRead::Data { data: encode(bytes), size: bytes.len(), media: sniff(bytes) }
+    FileRead::Data { data: encode(bytes), size: bytes.len(), media: sniff(bytes), changed: None }
 }
 
 /// Packs a prompt with one file.
@@ -34,7 +34,28 @@ fn packed(attachment: Attachment, read: FileRead, capabilities: PromptCapabiliti
 }
 
 fn link(name: &str, mime: Option<&str>) -> Content {
-    file(name, mime).link()
+    file(name, mime).link(None)
+}
+
+/// Holds (Content): A link to a file says when the file was changed.
+#[test]
+fn a_link_says_when_the_file_was_changed() {
+    let prompt = Prompt { attachments: vec![file("cat.png", None)], ..Prompt::default() };
+    let path = PathBuf::from("/p/cat.png");
+    let data = FileRead::Data {
+        data: encode(PNG),
+        size: PNG.len(),
+        media: sniff(PNG),
+        changed: Some(951_782_400),
+    };
+    for read in [data, FileRead::TooLarge { bytes: 7 << 20, changed: Some(951_782_400) }] {
+        let packed =
+            prompt.pack(PromptCapabilities::default(), &[(path.clone(), read)].into(), true);
+        let [Content::ResourceLink { about, .. }] = &packed.blocks[..] else {
+            panic!("{:?}", packed.blocks)
+        };
+        assert_eq!(about.last_modified.as_deref(), Some("2000-02-29T00:00:00Z"));
+    }
 }
 
 #[test]
@@ -91,7 +112,7 @@ fn other_files_are_embedded_or_linked_without_a_notice() {
 
 #[test]
 fn files_that_are_too_large_are_linked_with_a_notice() {
-    let large = FileRead::TooLarge(7 << 20);
+    let large = FileRead::TooLarge { bytes: 7 << 20, changed: None };
     let Packed { blocks, notices } = packed(file("a.png", Some("image/png")), large, ALL);
     assert_eq!(blocks, [link("a.png", Some("image/png"))]);
     assert_eq!(notices, ["a.png was sent as a link: it has 7 MiB, the limit is 5 MiB"]);
@@ -99,7 +120,8 @@ fn files_that_are_too_large_are_linked_with_a_notice() {
     let names = (0..count).map(|number| format!("{number}.png"));
     let attachments: Vec<_> = names.map(|name| file(&name, Some("image/png"))).collect();
     let prompt = Prompt { text: "see".to_owned(), attachments, ..Prompt::default() };
-    let data = FileRead::Data { data: encode(PNG), size: MAX_MEDIA, media: sniff(PNG) };
+    let data =
+        FileRead::Data { data: encode(PNG), size: MAX_MEDIA, media: sniff(PNG), changed: None };
     let files = prompt.files().map(|path| (path.to_owned(), data.clone())).collect();
     let Packed { blocks, notices } = prompt.pack(ALL, &files, true);
     assert_eq!(blocks.len(), count + 1);
@@ -123,7 +145,7 @@ fn files_that_cannot_be_read_are_omitted_with_a_notice() {
 fn an_agent_that_cannot_open_links_is_sent_none() {
     let large = file("data.bin", None);
     let Body::File(path) = large.body.clone() else { panic!("a file") };
-    let files = FilesRead::from([(path, FileRead::TooLarge(5 << 20))]);
+    let files = FilesRead::from([(path, FileRead::TooLarge { bytes: 5 << 20, changed: None })]);
     let prompt = Prompt { text: "look".to_owned(), attachments: vec![large], ..Prompt::default() };
     let Packed { blocks, notices } = prompt.pack(ALL, &files, false);
     assert_eq!(blocks, [Content::Text("look".to_owned())]);

@@ -80,9 +80,10 @@ fn add_growth(
     let saved = saved.filter(is_prefix);
     let bytes = saved.as_ref().map_or(0, |saved| saved.bytes);
     let new_entry = saved.is_none().then(|| {
-        let Message { role, id, attachments, .. } = message;
-        let (id, attachments) = (id.clone(), attachments.clone());
-        let empty = Message { role: *role, id, attachments, text: String::new(), said_anew };
+        let Message { role, id, attachments, about, .. } = message;
+        let (id, attachments, about) = (id.clone(), attachments.clone(), about.clone());
+        let text = String::new();
+        let empty = Message { role: *role, id, attachments, text, said_anew, about };
         (index, Entry::Message(empty))
     });
     let ends = (bytes..=message.text.len().min(bytes + MAX_BYTES)).rev();

@@ -3,7 +3,7 @@
 
 use super::Transcript;
 use super::message_index::{Messages, Repeat};
-use crate::session::content::Content;
+use crate::session::content::{About, Content};
 use crate::session::entry::{Attached, Entry, Message};
 use crate::session::ids::MessageId;
 use crate::session::update::Role;
@@ -18,9 +18,15 @@ impl Transcript {
         if role == Role::User && (self.is_own_prompt(id) || self.is_echo(content)) {
             return id.into_iter().for_each(|id| self.name_prompt(id));
         }
-        let Content::Text(piece) = content else {
-            return self.placeholder(role, content);
+        let (piece, about) = match content {
+            Content::Text(piece) => (piece, None),
+            Content::Marked { text, about } => (text, Some(about)),
+            other => return self.placeholder(role, other),
         };
+        if self.last_about(role) != about {
+            self.settle_messages();
+            return self.add(role, id, piece, about);
+        }
         if self.messages.repeat.is_some() && self.goes_on_repeating(role, id, piece) {
             return;
         }
@@ -54,19 +60,34 @@ impl Transcript {
                 (Some(_), Some(_)) | (None, None) => return self.append(index, piece),
             }
         }
-        self.add(role, id, piece);
+        self.add(role, id, piece, about);
     }
 
-    /// Adds text to the message with this id, unless the agent or the user did something after it; else as a new message.
-    fn add(&mut self, role: Role, id: Option<&MessageId>, text: &str) {
+    /// The annotations of the last entry, if that is a message of this author. Text with others is a message of its own.
+    fn last_about(&self, role: Role) -> Option<&About> {
+        match self.entries.last() {
+            Some(Entry::Message(last)) if last.role == role => last.about.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Adds text to the message with this id, unless the agent or the user did something after it or it has other annotations;
+    /// else as a new message.
+    fn add(&mut self, role: Role, id: Option<&MessageId>, text: &str, about: Option<&About>) {
         if text.is_empty() {
             return;
         }
         let known = id.and_then(|id| self.messages.by_id.get(&(role, id.clone()))?.last().copied());
+        let is_alike = |index: &usize| match &self.entries[*index] {
+            Entry::Message(message) => message.about.as_ref() == about,
+            _ => false,
+        };
+        let known = known.filter(is_alike);
         if let Some(index) = known.filter(|index| self.last_step.is_none_or(|step| step < *index)) {
             return self.append(index, text);
         }
-        let message = Message::new(role, id.cloned(), text.to_owned(), Vec::new());
+        let mut message = Message::new(role, id.cloned(), text.to_owned(), Vec::new());
+        message.about = about.cloned();
         let index = self.push(Entry::Message(message));
         if let Some(id) = id {
             self.messages.by_id.entry((role, id.clone())).or_default().push(index);
@@ -165,7 +186,7 @@ impl Transcript {
             (None, false) => self.append(repeat.message, &text),
             (id @ Some(_), false) => {
                 if let Some(Entry::Message(message)) = self.entries.get(repeat.message) {
-                    self.add(message.role, id.as_ref(), &text);
+                    self.add(message.role, id.as_ref(), &text, None);
                 }
             }
         }
@@ -247,6 +268,11 @@ impl Transcript {
             self.replace(*index, String::new(), Vec::new());
         }
         self.replace(last, rest, attachments);
+        let mut marks = content.iter().filter(|block| block.text().is_some());
+        let about = marks.find_map(|block| block.about().cloned());
+        if let Some(Entry::Message(message)) = self.entries.get_mut(last) {
+            message.about = about;
+        }
     }
 
     fn replace(&mut self, index: usize, text: String, attachments: Vec<Attached>) {
@@ -301,6 +327,7 @@ fn is_whole(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::content::Audience;
     use crate::session::ids::ToolCallId;
     use crate::session::tool_call::ToolCallPatch;
 
@@ -326,6 +353,39 @@ mod tests {
     fn call(transcript: &mut Transcript) {
         let id = format!("call {}", transcript.entries().len());
         transcript.tool(&ToolCallId::from(id.as_str()), ToolCallPatch::default());
+    }
+
+    /// Holds (Content): Text with annotations is a message of its own that keeps them, and none of it is lost.
+    #[test]
+    fn text_with_annotations_is_a_message_of_its_own() {
+        let for_model =
+            About { audience: Some(Audience::Assistant), priority: Some(0.2), ..About::default() };
+        let marked =
+            |text: &str| Content::Marked { text: text.to_owned(), about: for_model.clone() };
+        for id in [None, Some("m".into())] {
+            let mut transcript = Transcript::default();
+            let pieces =
+                [text("One. "), marked("Note "), marked("to self."), text("Two."), text(" More.")];
+            for piece in pieces {
+                transcript.chunk(Role::Agent, id.as_ref(), &piece);
+            }
+            assert_eq!(texts(&transcript), ["One. ", "Note to self.", "Two. More."], "{id:?}");
+            let marks = transcript.entries().iter().map(|entry| match entry {
+                Entry::Message(message) => message.about.clone(),
+                _ => None,
+            });
+            let marks: Vec<_> = marks.collect();
+            assert_eq!(marks, [None, Some(for_model.clone()), None]);
+            let saved = serde_json::to_string(transcript.entries()).unwrap();
+            let again = Transcript::restore(serde_json::from_str(&saved).unwrap());
+            assert_eq!(again.entries(), transcript.entries());
+        }
+        // As a whole, in the second version of the protocol.
+        let mut transcript = Transcript::default();
+        transcript.message(Role::Agent, &"m".into(), &[text("One.")]);
+        transcript.message(Role::Agent, &"m".into(), &[marked("Two.")]);
+        let [Entry::Message(message)] = transcript.entries() else { panic!("one message") };
+        assert!(message.is_for_model() && message.text == "Two.");
     }
 
     /// Holds (Turns): A message in pieces without an id that is said again as a whole with one is there once, and so is the reverse.

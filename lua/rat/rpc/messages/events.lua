@@ -7,7 +7,7 @@
 ---@field role rat.event.Role The author of the message.
 ---@field message? string The id of the message, if the agent gives one.
 ---@field text? string The text, as the agent sent it.
----@field content? rat.event.Content In place of a text: other content.
+---@field content? rat.event.Content In place of a text: other content. With annotations, the text as content.
 ---@field replayed boolean Whether it is from earlier, and the agent repeats it because the session is loaded.
 
 --- The author of a message; `thought` is the agent's reasoning.
@@ -21,9 +21,15 @@
 ---@field mime? string The MIME type, if known.
 ---@field uri? string The URL.
 ---@field name? string The name of a link; for an unknown type, that type.
+---@field audience? rat.event.Audience Whom it is for; missing if it is for both.
+---@field priority? number How important it is, from 0 to 1.
+---@field last_modified? string When it was changed last, as the agent wrote the time.
 
 --- What content is.
 ---@alias rat.event.ContentType "text"|"image"|"audio"|"resource_link"|"resource"|"unknown"
+
+--- Whom content is for.
+---@alias rat.event.Audience "user"|"assistant"
 
 --- A whole message, which is new or replaces an earlier one.
 ---@class (exact) rat.event.Message

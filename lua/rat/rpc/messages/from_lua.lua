@@ -18,6 +18,8 @@
 ---@field project_settings? string[] What the project's settings file changes, a line each.
 ---@field permission_mode? rat.notify.PermissionMode The option `permission.mode`.
 ---@field permission_default? table<string, string> The option `permission.default`.
+---@field keys? table<string, string> What the user has in place of keys of the chat: other keys, or an empty text.
+---@field ascii? boolean Whether signs are written in ASCII.
 ---@field wish? rat.notify.Wish The session to open; without it, the one that is open, else a new one.
 ---@field session? string For `session` and `fork`: the id that the agent gave the session.
 ---@field focus? boolean Whether to put the cursor into the prompt.
@@ -69,6 +71,8 @@
 ---@field authenticate? integer For a login, in milliseconds.
 ---@field session? integer For a session to start or load, in milliseconds.
 ---@field request? integer For anything else that is answered at once, in milliseconds.
+---@field prompt? integer For a turn, in milliseconds.
+---@field permission? integer For the user's answer to a permission request, in milliseconds.
 ---@field cancel? integer From a cancel until `on_cancel_timeout`, in milliseconds.
 
 --- What to do about unsaved text when a prompt is sent.

@@ -20,6 +20,7 @@
 ---@field session_title? string The session's title, else the beginning of the first prompt.
 ---@field state rat.msg.State The state.
 ---@field detail? string What the agent is doing or why it failed, in one line.
+---@field stop_reason? string Why the last turn ended, in the protocol's word or `error`; missing before the first and while one is running.
 ---@field is_between_turns boolean Whether no turn is running: what is open came after the end of one, and a prompt is sent at once.
 ---@field prompt? string The prompt that the agent is working on, unless it is very long or cancelled.
 ---@field queued string[] Queued prompts, in the order they will be sent.

@@ -12,7 +12,7 @@ fn session_in(folder: &str, id: &str, title: &str) -> SavedSession {
 
 fn said(role: Role, text: &str) -> Entry {
     let (text, attachments) = (text.to_owned(), Vec::new());
-    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0 })
+    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0, about: None })
 }
 
 fn call(title: &str, command: &str, output: &str) -> Entry {

@@ -8,6 +8,7 @@ use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
 use crate::session::fork::ForkPoint;
+use crate::session::keys::Keys;
 use crate::session::prompt::Prompt;
 use crate::trust::kept::{rule_lines, without_allowing};
 use crate::trust::rule::Rule;
@@ -68,6 +69,12 @@ pub(in crate::nvim) struct Start {
     /// The option `permission.default`.
     #[serde(default)]
     permission_default: BTreeMap<String, String>,
+    /// What the user has in place of keys of the chat: other keys, or an empty text.
+    #[serde(default)]
+    keys: BTreeMap<String, String>,
+    /// Whether signs are written in ASCII.
+    #[serde(default)]
+    ascii: bool,
     /// The session to open; without it, the one that is open, else a new one.
     wish: Option<Wish>,
     /// For `session` and `fork`: the id that the agent gave the session.
@@ -102,6 +109,10 @@ pub struct StartRequest {
     pub focus: bool,
     /// A change of lines in place to ask for, in a session of its own.
     pub edit: Option<Box<Prompt>>,
+    /// What the user has in place of keys of the chat.
+    pub keys: Keys,
+    /// Whether signs are written in ASCII.
+    pub ascii: bool,
 }
 
 /// The session to open.
@@ -280,6 +291,8 @@ impl TryFrom<Start> for StartRequest {
             target,
             focus: start.focus,
             edit: edit.map(Box::new),
+            keys: start.keys,
+            ascii: start.ascii,
         })
     }
 }

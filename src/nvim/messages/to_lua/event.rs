@@ -46,7 +46,7 @@ events! {
         message: Option<Handle>,
         /// The text, as the agent sent it.
         text: Option<BufferText>,
-        /// In place of a text: other content.
+        /// In place of a text: other content. With annotations, the text as content.
         content: Option<Content>,
         /// Whether it is from earlier, and the agent repeats it because the session is loaded.
         replayed: bool,
@@ -290,6 +290,12 @@ pub(in crate::nvim) struct Content {
     uri: Option<Handle>,
     /// The name of a link; for an unknown type, that type.
     name: Option<Label>,
+    /// Whom it is for; missing if it is for both.
+    audience: Option<Audience>,
+    /// How important it is, from 0 to 1.
+    priority: Option<f64>,
+    /// When it was changed last, as the agent wrote the time.
+    last_modified: Option<Label>,
 }
 
 /// An item of a tool call's content.
@@ -354,6 +360,8 @@ words! {
     Role { User, Agent, Thought, }
     /// What content is.
     ContentType { Text, Image, Audio, ResourceLink, Resource, Unknown, }
+    /// Whom content is for.
+    Audience { User, Assistant, }
     /// What an item of a tool call's content is.
     ToolItemType { Content, Diff, Change, Terminal, Unknown, }
     /// The status of a tool call.

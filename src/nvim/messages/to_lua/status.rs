@@ -28,6 +28,8 @@ pub(in crate::nvim) struct Status {
     state: State,
     /// What the agent is doing or why it failed, in one line.
     detail: Option<Label>,
+    /// Why the last turn ended, in the protocol's word or `error`; missing before the first and while one is running.
+    stop_reason: Option<Label>,
     /// Whether no turn is running: what is open came after the end of one, and a prompt is sent at once.
     is_between_turns: bool,
     /// The prompt that the agent is working on, unless it is very long or cancelled.
@@ -193,6 +195,7 @@ impl From<ChatStatus> for Status {
             session_title: it.session_title.map(Label::new),
             state: it.state.into(),
             detail: it.detail.map(Label::new),
+            stop_reason: it.stop_reason.map(Label::new),
             is_between_turns: it.is_between_turns,
             prompt: it.prompt.map(Prose::new),
             queued: each(it.queued, Prose::new),

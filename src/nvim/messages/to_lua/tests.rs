@@ -82,6 +82,7 @@ fn chats() -> Vec<EditorMessage> {
         session_title: Some(hostile_text()),
         state: ChatState::Waiting,
         detail: Some(hostile_text()),
+        stop_reason: Some(hostile_text()),
         is_between_turns: true,
         prompt: Some(hostile_text()),
         queued: vec![hostile_text()],

@@ -1,11 +1,11 @@
 //! Makes the events for listeners from what the core tells of a conversation.
 
 use super::{
-    Activity, ActivityState, BufferText, Chat, Chunk, Commands, Compaction, CompactionChunk,
-    Content, ContentType, FilePath, Handle, Label, Location, Message, Meta, Mode, Notice, Options,
-    Permission, PermissionState, Plan, PlanEntry, PlanStatus, Priority, Prose, Role, SessionEvent,
-    SessionInfo, Severity, Terminal, TerminalChange, ToolCall, ToolContent, ToolItem, ToolItemType,
-    ToolStatus, TurnEnd, TurnStart, Unknown, Usage,
+    Activity, ActivityState, Audience, BufferText, Chat, Chunk, Commands, Compaction,
+    CompactionChunk, Content, ContentType, FilePath, Handle, Label, Location, Message, Meta, Mode,
+    Notice, Options, Permission, PermissionState, Plan, PlanEntry, PlanStatus, Priority, Prose,
+    Role, SessionEvent, SessionInfo, Severity, Terminal, TerminalChange, ToolCall, ToolContent,
+    ToolItem, ToolItemType, ToolStatus, TurnEnd, TurnStart, Unknown, Usage,
 };
 use crate::core::messages::conversation::{ConversationEvent, ToolCallEvent};
 use crate::core::messages::status::WaitingPermission;
@@ -57,6 +57,10 @@ impl SessionEvent {
             Update::Chunk { role, message, content } => {
                 let (text, content) = match content {
                     content::Content::Text(text) => (Some(BufferText::new(text)), None),
+                    content::Content::Marked { text, about } => {
+                        let content = content::Content::Marked { text: text.clone(), about };
+                        (Some(BufferText::new(text)), Some(content.into()))
+                    }
                     other => (None, Some(other.into())),
                 };
                 let message = message.map(Handle::new);
@@ -244,9 +248,10 @@ fn stop_reason(stop: &StopReason) -> Label {
 impl From<content::Content> for Content {
     fn from(content: content::Content) -> Self {
         let (uri, mime) = (content.uri().map(Handle::new), content.mime().map(Handle::new));
+        let about = content.about().cloned().unwrap_or_default();
         let (mut text, mut data, mut name) = (None, None, None);
         let r#type = match content {
-            content::Content::Text(its) => {
+            content::Content::Text(its) | content::Content::Marked { text: its, .. } => {
                 text = Some(BufferText::new(its));
                 ContentType::Text
             }
@@ -275,7 +280,17 @@ impl From<content::Content> for Content {
                 ContentType::Unknown
             }
         };
-        Self { r#type, text, data: data.map(Handle::new), mime, uri, name }
+        Self {
+            r#type,
+            text,
+            data: data.map(Handle::new),
+            mime,
+            uri,
+            name,
+            audience: about.audience.map(Into::into),
+            priority: about.priority,
+            last_modified: about.last_modified.map(Label::new),
+        }
     }
 }
 
@@ -348,6 +363,7 @@ macro_rules! same_words {
 
 same_words! {
     update::Role as Role { User, Agent, Thought, }
+    content::Audience as Audience { User, Assistant, }
     tool_call::ToolStatus as ToolStatus { Pending, InProgress, Completed, Failed, Cancelled, }
     update::PlanPriority as Priority { High, Medium, Low, }
     update::PlanStatus as PlanStatus { Pending, InProgress, Completed, Cancelled, }
