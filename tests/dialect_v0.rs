@@ -60,6 +60,7 @@ fn the_client_trait_is_whole() {
         nvim.poll_state("waiting");
         nvim.command(command);
         assert_eq!(answered(&mut agent, id), json!({"outcome": outcome}));
+        nvim.poll_state("running");
     }
 
     // `session_notification`, with each of its updates.

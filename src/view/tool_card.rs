@@ -395,7 +395,8 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
         // There is room for one more.
         match call.diffs().next() {
             Some(_) => Some(keys::hint("gd", "diff", ":RatDiff")),
-            None => (!asked.options.is_empty()).then(|| keys::hint("gA", "rule", ":RatPermission")),
+            None if asked.options.is_empty() => None,
+            None => keys::now("gA").map(|key| format!("{key} rule")),
         },
     ];
     // It fits the narrowest chat window: a second row would hide a row of the diff.
