@@ -48,19 +48,21 @@ fn the_client_trait_is_whole() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
 
     // `request_permission`.
-    let call = json!({"toolCallId": "p", "title": "Run it", "locations": [], "content": []});
+    let call = |id: u64| json!({"toolCallId": format!("p{id}"), "title": "Run it", "locations": [], "content": []});
     let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"},
         {"optionId": "no", "name": "No", "kind": "reject_once"}]);
     for (id, command, outcome) in [
         (3, "RatAllow", json!({"outcome": "selected", "optionId": "yes"})),
         (4, "RatDeny", json!({"outcome": "selected", "optionId": "no"})),
     ] {
-        let params = json!({"sessionId": "s1", "toolCall": call, "options": options});
+        let params = json!({"sessionId": "s1", "toolCall": call(id), "options": options});
         agent.send(&json!({"id": id, "method": "session/request_permission", "params": params}));
-        nvim.poll_state("waiting");
+        nvim.poll("the request", |nvim| {
+            nvim.status()["permissions"][0]["tool_call"] == json!(format!("p{id}"))
+        });
+        nvim.let_time_pass();
         nvim.command(command);
         assert_eq!(answered(&mut agent, id), json!({"outcome": outcome}));
-        nvim.poll_state("running");
     }
 
     // `session_notification`, with each of its updates.
@@ -88,7 +90,7 @@ fn the_client_trait_is_whole() {
     // A method that came later is refused, and a cancellation answers what waits.
     agent.send(&json!({"id": 5, "method": "fs/delete", "params": {"sessionId": "s1"}}));
     assert_eq!(agent.expect_reply_to(5)["error"]["code"], -32601);
-    let params = json!({"sessionId": "s1", "toolCall": call, "options": options});
+    let params = json!({"sessionId": "s1", "toolCall": call(6), "options": options});
     agent.send(&json!({"id": 6, "method": "session/request_permission", "params": params}));
     nvim.poll_state("waiting");
     nvim.command("RatCancel");

@@ -21,17 +21,21 @@ fn keys_are_named_as_the_user_has_them() {
     chat.nvim.poll_screen("[<leader>1]");
     let shown = chat.transcript().join("\n");
     assert!(!["ga allow", "gr reject", "gA rule"].iter().any(|key| shown.contains(key)), "{shown}");
+    chat.nvim.let_time_pass();
     chat.nvim.command("RatDeny");
     chat.answer(pending);
     let path = chat.path("a.txt");
     let diff = json!([{"type": "diff", "path": path, "oldText": "one\n", "newText": "two\n"}]);
     let pending = asks(&mut chat, diff);
     chat.nvim.poll_screen("gD diff");
-    chat.nvim.command("RatDiff");
+    chat.nvim.dismiss();
+    chat.go_to("Run it");
+    chat.nvim.input("GgD");
     chat.nvim.poll_screen("<leader>y allow");
     chat.nvim.poll_screen("<F1> keys");
     assert!(!chat.nvim.screen().text().contains("gr reject"));
     chat.nvim.input("Q");
+    chat.nvim.let_time_pass();
     chat.nvim.command("RatDeny");
     chat.answer(pending);
     let content =
@@ -39,7 +43,9 @@ fn keys_are_named_as_the_user_has_them() {
     chat.tool_call(
         json!({"toolCallId": "d", "title": "List", "status": "completed", "content": content}),
     );
-    chat.nvim.poll_screen("· <Tab> shows all");
+    chat.nvim.poll_screen("100 lines");
+    let shown = chat.transcript().join("\n");
+    assert!(shown.contains("· <Tab> shows all"), "{shown}");
     let schema =
         json!({"type": "object", "properties": {"name": {"type": "string", "title": "Name"}}});
     let asks = json!({"mode": "form", "message": "Which one?", "requestedSchema": schema});

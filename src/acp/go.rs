@@ -117,8 +117,8 @@ impl Go {
     }
 }
 
-fn commands(named: &str) -> Vec<Command> {
-    let names = named.split([',', ' ']).map(|name| name.trim_start_matches('/'));
+fn commands(setting: &str) -> Vec<Command> {
+    let names = setting.split([',', ' ']).map(|name| name.trim_start_matches('/'));
     let names = names.filter(|name| !name.is_empty());
     let command =
         |name: &str| Command { name: name.to_owned(), description: String::new(), hint: None };

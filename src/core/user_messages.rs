@@ -165,11 +165,13 @@ pub(super) fn not_there_yet(config: &AgentConfig, detail: &str) -> Notice {
 pub(super) fn confined(config: &AgentConfig, denied: &DeniedPath) -> String {
     let (name, path, allow) = (&config.name, denied.path.display(), denied.allow.display());
     let setting = config.setting("confine.write");
-    let allows = keys::hint("<CR>", "here allows", ":RatRestart with it allows");
-    format!(
-        "{name} reports that it could not write {path}: it is confined. {allows} {allow} until you stop the agent. To \
-         allow it for good, add it to {setting}."
-    )
+    let what = format!("{name} reports that it could not write {path}: it is confined.");
+    match keys::now("<CR>") {
+        Some(key) => format!(
+            "{what} {key} here allows {allow} until you stop the agent. To allow it for good, add it to {setting}."
+        ),
+        None => format!("{what} To allow {allow}, add it to {setting}."),
+    }
 }
 
 /// Says that an agent could be confined.

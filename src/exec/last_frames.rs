@@ -5,6 +5,7 @@ use super::stdout::Stdout;
 use crate::acp::trace::Tap;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// How many messages are kept.
@@ -33,7 +34,8 @@ impl LastFrames {
             let kept = &message[..message.len().min(MAX_BYTES)];
             let mut text = String::from_utf8_lossy(kept).into_owned();
             if kept.len() < message.len() {
-                text.push_str(&format!(" ({} bytes)", message.len()));
+                // Writing to a string cannot fail.
+                let _ = write!(text, " ({} bytes)", message.len());
             }
             let mut frames = frames.lock();
             if frames.len() == FRAMES {

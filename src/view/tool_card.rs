@@ -394,7 +394,7 @@ fn add_choices(card: &mut Card, asked: &PermissionEntry, entry: &ToolEntry) {
         }),
         // There is room for one more.
         match call.diffs().next() {
-            Some(_) => Some(keys::hint("gd", "diff", ":RatDiff")),
+            Some(_) => keys::now("gd").map(|key| format!("{key} diff")),
             None if asked.options.is_empty() => None,
             None => keys::now("gA").map(|key| format!("{key} rule")),
         },

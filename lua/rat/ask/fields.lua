@@ -84,7 +84,8 @@ local function add_field(rows, form, field, width)
     local needed = field.required and not is_set
     rows[#rows + 1] = { text = text, format = format, key = key, head = true, needed = needed }
   end
-  local about = { field.required and "required" or nil }
+  ---@type string[]
+  local about = field.required and { "required" } or {}
   vim.list_extend(about, { field.allows, field.description })
   wrap(rows, punctuation.join(about), width, { text = "   ", format = "n|||", key = key })
   if form.problems[key] then

@@ -15,6 +15,7 @@ local M = {}
 ---@field session_id? string
 ---@field session_title? string
 ---@field detail? string what the agent is doing, or why it failed
+---@field stop_reason? string why the last turn ended
 ---@field is_between_turns? boolean whether what is open came after the end of a turn
 ---@field prompt? string the prompt that the agent is working on
 ---@field queued string[] prompts that wait for the end of the turn

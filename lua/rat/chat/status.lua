@@ -86,8 +86,8 @@ local function cost(usage)
     return nil
   end
   local code = (usage.unit or ""):match("^%a%a%a$")
-  local sign = CURRENCIES[usage.unit]
-  sign = sign and punctuation.is_written(sign) and sign or nil
+  local usual = CURRENCIES[usage.unit]
+  local sign = usual and punctuation.is_written(usual) and usual or nil
   local number = ("%.2f"):format(amount)
   -- What is no code of a currency is a text of the agent's, of any length.
   return sign and sign .. number or code and ("%s %s"):format(number, code)

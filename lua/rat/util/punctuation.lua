@@ -43,7 +43,7 @@ function M.is_written(sign)
 end
 
 --- Returns the |api-win_config| `border` of our floating windows.
----@return string|string[]
+---@return any
 function M.border()
   return is_ascii and { "+", "-", "+", "|", "+", "-", "+", "|" } or "rounded"
 end

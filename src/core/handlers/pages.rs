@@ -3,7 +3,7 @@
 use crate::core::messages::file_scope::AllowedPath;
 use crate::core::messages::page::PageId;
 use crate::core::state::State;
-use crate::session::agent::{Capability, McpServer};
+use crate::session::agent::{AgentCapabilities, Capability, McpServer};
 use crate::session::author::ChatId;
 use crate::session::confinement::Confinement;
 use crate::session::credentials;
@@ -17,6 +17,32 @@ use crate::trust::rule::Rule;
 use crate::view::{scene, terminal, title, tool_card};
 use std::fmt::Write;
 use std::path::Path;
+
+/// Names what an agent can do, as it says.
+fn abilities(takes: AgentCapabilities) -> Vec<&'static str> {
+    let flags = [
+        ("images", takes.prompt.image),
+        ("audio", takes.prompt.audio),
+        ("embedded context", takes.prompt.embedded),
+        ("load", takes.has(Capability::Load)),
+        ("resume", takes.has(Capability::Resume)),
+        ("list", takes.has(Capability::List)),
+        ("fork", takes.has(Capability::Fork)),
+        ("fork after a turn", takes.has(Capability::ForkAtTurn)),
+        ("close", takes.has(Capability::Close)),
+        ("delete", takes.has(Capability::Delete)),
+        ("directories", takes.has(Capability::Directories)),
+        ("MCP over HTTP", takes.has(Capability::McpHttp)),
+        ("MCP over SSE", takes.has(Capability::McpSse)),
+        ("logout", takes.has(Capability::Logout)),
+        ("reading files", takes.has(Capability::ReadsFiles)),
+        ("writing files", takes.has(Capability::WritesFiles)),
+        ("commands", takes.has(Capability::RunsCommands)),
+        ("web search", takes.has(Capability::SearchesWeb)),
+        ("streaming", takes.has(Capability::Streams)),
+    ];
+    flags.iter().filter(|flag| flag.1).map(|flag| flag.0).collect()
+}
 
 impl State {
     pub(in crate::core) fn show_info(&mut self, id: ChatId) {
@@ -68,29 +94,7 @@ impl State {
                 .map_or_else(String::new, |(amount, unit)| format!(", {amount:.4} {unit}"));
             row("context", &format!("{} of {} tokens{cost}", usage.used, usage.size));
         }
-        let takes = info.capabilities;
-        let flags = [
-            ("images", takes.prompt.image),
-            ("audio", takes.prompt.audio),
-            ("embedded context", takes.prompt.embedded),
-            ("load", takes.has(Capability::Load)),
-            ("resume", takes.has(Capability::Resume)),
-            ("list", takes.has(Capability::List)),
-            ("fork", takes.has(Capability::Fork)),
-            ("fork after a turn", takes.has(Capability::ForkAtTurn)),
-            ("close", takes.has(Capability::Close)),
-            ("delete", takes.has(Capability::Delete)),
-            ("directories", takes.has(Capability::Directories)),
-            ("MCP over HTTP", takes.has(Capability::McpHttp)),
-            ("MCP over SSE", takes.has(Capability::McpSse)),
-            ("logout", takes.has(Capability::Logout)),
-            ("reading files", takes.has(Capability::ReadsFiles)),
-            ("writing files", takes.has(Capability::WritesFiles)),
-            ("commands", takes.has(Capability::RunsCommands)),
-            ("web search", takes.has(Capability::SearchesWeb)),
-            ("streaming", takes.has(Capability::Streams)),
-        ];
-        let can: Vec<_> = flags.iter().filter(|flag| flag.1).map(|flag| flag.0).collect();
+        let can = abilities(info.capabilities);
         row("capabilities", &if can.is_empty() { "none".to_owned() } else { can.join(", ") });
         for method in &info.auth_methods {
             row("login", &format!("{} ({})", method.name, method.id));
