@@ -61,7 +61,7 @@ fn prose(seed: usize, bytes: usize) -> String {
 
 fn message(role: Role, text: &str) -> Entry {
     let (text, attachments) = (text.to_owned(), Vec::new());
-    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0 })
+    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0, about: None })
 }
 
 /// Prompts, answers and the output of tools, half of each session.

@@ -17,7 +17,7 @@ const MESSAGES: usize = 128;
 
 fn message(text: String) -> Entry {
     let (role, attachments) = (Role::Agent, Vec::new());
-    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0 })
+    Entry::Message(Message { role, id: None, text, attachments, said_anew: 0, about: None })
 }
 
 fn entries(session: usize) -> Vec<(usize, Entry)> {
