@@ -124,7 +124,8 @@ impl About {
             Some(Audience::Assistant) => Some("for the model".to_owned()),
             Some(Audience::User) | None => None,
         };
-        let time = self.last_modified.as_ref();
+        let is_time = |time: &&String| time.starts_with(|first: char| first.is_ascii_digit());
+        let time = self.last_modified.as_ref().filter(is_time);
         let parts = [
             audience,
             self.priority.map(|value| format!("priority {value}")),
