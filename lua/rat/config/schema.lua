@@ -384,7 +384,8 @@ return {
       name = "icons",
       type = "icons",
       default = "unicode",
-      doc = 'The signs before lines. `"ascii"` for fonts and terminals that lack them, or a table with some of'
+      doc = 'The signs before lines. `"ascii"` for fonts and terminals that lack them: nothing of the plugin\'s is then'
+        .. " drawn in other characters. Or a table with some of"
         .. " `pending`, `running`, `done`, `failed`, `cancelled`, `bar`, `branch`, `corner`, `speaker`, `thought`,"
         .. " `queued`, `fold`, each a character of one cell.",
     },
