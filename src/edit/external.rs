@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::hunks::{Hunk, apply, diff, line_by_line};
 use super::merge::{reconcile, touch};
+use super::reformat::{is_formatted, unformatted};
 use super::text::Text;
 
 /// The result of merging an external change into a buffer.
@@ -95,14 +96,13 @@ pub fn writer_view(read: &Text, ours: &Text, file: &Text) -> Text {
     // `others` turns the changes of others back, since it leads from `ours` to `read`.
     let (change, others) = (diff(ours, file), diff(ours, read));
     let mut hunks = change.clone();
-    // A line of others that the writer moved is still unknown to it, and so is one in which only trailing whitespace
-    // differs: that may be due to a formatter.
+    // A line of others that the writer moved is still unknown to it, and so is one that a formatter may have made of it.
     let removed = change.iter().flat_map(Hunk::old);
     let unread = removed.filter(|line| others.iter().any(|hunk| hunk.old().contains(line)));
     let mut moved: Vec<&str> = unread.map(|line| ours.line(line)).collect();
     for hunk in &mut hunks {
         hunk.lines.retain(|line| {
-            let is_line = |candidate: &&str| candidate.trim_end() == line.trim_end();
+            let is_line = |candidate: &&str| is_formatted(candidate, line);
             moved.iter().position(is_line).map(|at| moved.swap_remove(at)).is_none()
         });
     }
@@ -187,12 +187,12 @@ fn restore_saved(read: &Text, baseline: &Text, file: &Text) -> Text {
     restored.with_shape(file.shape())
 }
 
-/// Whether a line occurs more often in a text than in either of the two texts it was merged from. Trailing
-/// whitespace is ignored, since a formatter may have removed it on one side.
+/// Whether a line occurs more often in a text than in either of the two texts it was merged from, as it is or as a formatter
+/// may have made it on one side.
 fn has_duplicates(text: &Text, one: &Text, other: &Text) -> bool {
     let count = |text: &'_ Text| {
         let mut lines: HashMap<String, usize> = HashMap::new();
-        text.lines().for_each(|line| *lines.entry(line.trim_end().to_owned()).or_default() += 1);
+        text.lines().for_each(|line| *lines.entry(unformatted(line)).or_default() += 1);
         lines
     };
     let (one, other) = (count(one), count(other));

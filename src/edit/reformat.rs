@@ -163,6 +163,16 @@ fn has_same_letters(hunk: &Hunk, text: &Text) -> bool {
     old.eq(hunk.lines.iter().flat_map(|line| letters(line)))
 }
 
+/// Whether a formatter may have made one of these lines of the other.
+pub(super) fn is_formatted(one: &str, other: &str) -> bool {
+    one.trim_end() == other.trim_end() || !is_blank(one) && letters(one).eq(letters(other))
+}
+
+/// What all lines have in common that a formatter may make of this one.
+pub(super) fn unformatted(line: &str) -> String {
+    if is_blank(line) { line.trim_end().to_owned() } else { letters(line).collect() }
+}
+
 fn letters(line: &str) -> impl Iterator<Item = char> {
     line.chars().filter(|character| character.is_alphanumeric())
 }
