@@ -46,8 +46,9 @@ local clean_at = {}
 ---@type table<integer, boolean>
 local ours = {}
 local started = false
---- Counts the times Neovim has waited for a key.
+--- Counts the waits for a key after something that depends on it.
 local waits = 0
+local awaits_key = false
 --- Buffers whose write has begun since then.
 ---@type table<integer, boolean>
 local writing = {}
@@ -57,6 +58,22 @@ local writing = {}
 local function is_in_autocommand()
   local ok, file = pcall(vim.api.nvim_eval, "expand('<afile>')")
   return ok and file ~= ""
+end
+
+--- Counts the next wait for a key. An autocommand for each of them would cost more than all the rest of a turn that streams.
+local function await_key()
+  if awaits_key then
+    return
+  end
+  awaits_key = true
+  vim.api.nvim_create_autocmd("SafeState", {
+    group = vim.api.nvim_create_augroup("rat_track_wait", {}),
+    desc = "rat: tell typing from what autocommands do",
+    once = true,
+    callback = function()
+      awaits_key, writing, waits = false, {}, waits + 1
+    end,
+  })
 end
 
 ---@param buf integer
@@ -90,6 +107,9 @@ local function record(buf, tick, first, last, new_last)
   local lines = api.nvim_buf_get_lines(buf, first, new_last, false)
   bytes = bytes + 64 -- for the tables
   local is_auto = not ours[buf] and is_in_autocommand()
+  if is_auto then
+    await_key()
+  end
   log.changes[#log.changes + 1] = {
     tick = tick,
     first = first,
@@ -240,6 +260,7 @@ end
 ---@param buf integer
 local function begins_write(buf)
   writing[buf] = true
+  await_key()
   local changes = logs[buf] and logs[buf].changes or {}
   for at = #changes, 1, -1 do
     if changes[at].wait ~= waits then
@@ -302,16 +323,6 @@ function M.start()
       M.attach(buf)
     end
   end)
-  vim.api.nvim_create_autocmd("SafeState", {
-    group = group,
-    desc = "rat: tell typing from what autocommands do",
-    callback = function()
-      waits = waits + 1
-      if next(writing) then
-        writing = {}
-      end
-    end,
-  })
   on("BufWipeout", function(buf)
     stamps[buf], stamps_of_gone[buf], stamps_before_read[buf], clean_at[buf] = nil, nil, nil, nil
   end)
@@ -342,7 +353,9 @@ end
 function M.stop()
   started = false
   busy.stop()
+  awaits_key = false
   pcall(vim.api.nvim_del_augroup_by_name, "rat_track")
+  pcall(vim.api.nvim_del_augroup_by_name, "rat_track_wait")
 end
 
 return M
