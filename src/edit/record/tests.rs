@@ -263,19 +263,6 @@ fn keeping_a_step_keeps_what_it_replaced() {
 }
 
 #[test]
-fn what_replaced_a_line_is_kept_with_its_going_also_where_the_user_has_deleted_it() {
-    let mut world = World::new("1\n2\n3\n");
-    world.agent("a", "1\ntwo\n3\n");
-    world.user("1\n3\n");
-    let choice = world.record.choose(Some(&(1..1)), |_| true);
-    world.record.keep(&choice);
-    world.goes_to(1);
-    assert_eq!(world.pending(), []);
-    assert_eq!(world.reject(&world.choose("a")), []);
-    assert_eq!(*world.now(), Text::parse("1\ntwo\n3\n"));
-}
-
-#[test]
 fn a_line_that_was_moved_by_what_is_kept_stays_where_it_is() {
     let mut world = World::new("1\n2\n3\n4\n");
     world.user("1\nuser\n2\n3\n4\n");
