@@ -7,7 +7,10 @@ use serde_json::json;
 use crate::agents::{Chat, Kind};
 use crate::{with_agent, with_each_real_agent};
 
-with_each_real_agent!(a_command_over_many_files_is_undone_whole,);
+with_each_real_agent!(
+    a_command_over_many_files_is_undone_whole,
+    a_command_changes_what_was_undone_or_saved_before,
+);
 
 const FILES: usize = 40;
 /// How often; `RAT_ROUNDS` chooses another number.
@@ -57,5 +60,31 @@ fn a_command_over_many_files_is_undone_whole(kind: Kind) {
         assert_eq!(chat.file("f1.txt").unwrap(), mine);
         assert_eq!(chat.in_buffer("f0.txt", "return vim.bo.modified"), json!(false));
     }
+    chat.finish();
+}
+
+/// Holds (Review): What a command of Claude, OpenCode and Gemini changes on a line that the user has undone, rejected or saved before is no conflict.
+fn a_command_changes_what_was_undone_or_saved_before(kind: Kind) {
+    let mut chat = Chat::open(kind, &[("a.txt", "one\ntwo\nthree\nfour\n")]);
+    chat.nvim.command("wincmd t | edit a.txt");
+    let runs = |chat: &mut Chat, number: usize, edit: &str, text: &str| {
+        // The next prompt tells the agent of what has changed by the first line.
+        chat.ask(&format!("step {number}\n[[shell sed -i '{edit}' a.txt]][[say ok]]"));
+        chat.ends_allowing("end_turn");
+        chat.wait_for_buffer("a.txt", text);
+        assert_eq!(chat.in_buffer("a.txt", "return vim.bo.modified"), json!(false), "{edit}");
+        assert!(!chat.nvim.messages().contains("same lines"), "{}", chat.nvim.messages());
+    };
+    runs(&mut chat, 1, "s/two/TWO/", "one\nTWO\nthree\nfour\n");
+    chat.nvim.command("RatUndo");
+    chat.until("the question", |chat| chat.nvim.screen().contains("1  Undo").then_some(()));
+    chat.nvim.input("1<CR>");
+    chat.wait_for_buffer("a.txt", "one\ntwo\nthree\nfour\n");
+    runs(&mut chat, 2, "s/two/TWO/", "one\nTWO\nthree\nfour\n");
+    chat.nvim.command("RatReject all");
+    chat.wait_for_buffer("a.txt", "one\ntwo\nthree\nfour\n");
+    runs(&mut chat, 3, "s/two/zwei/", "one\nzwei\nthree\nfour\n");
+    chat.in_buffer("a.txt", "vim.cmd('silent 4s/four/mine/ | silent write')");
+    runs(&mut chat, 4, "s/mine/vier/", "one\nzwei\nthree\nvier\n");
     chat.finish();
 }
