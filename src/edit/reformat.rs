@@ -131,9 +131,10 @@ impl Moved {
         owners.is_some_and(|owners| !owners.is_empty())
     }
 
-    /// Returns whose a line is that comes, if it has left another place.
-    fn arrives(&mut self, line: &str) -> Option<Option<StepId>> {
-        self.left.get_mut(&letters(line).collect::<Vec<char>>())?.pop_front()
+    /// Returns whose a line is that comes: that of whoever had it where it has left, else `new`.
+    fn arrives(&mut self, line: &str, new: Option<StepId>) -> Option<StepId> {
+        let owners = self.left.get_mut(&letters(line).collect::<Vec<char>>());
+        owners.and_then(VecDeque::pop_front).unwrap_or(new)
     }
 }
 
@@ -146,7 +147,7 @@ fn insertions(
 ) -> Attributed {
     let mut split = Attributed::new();
     for line in &hunk.lines {
-        let step = if is_blank(line) { beside } else { moved.arrives(line).unwrap_or(new) };
+        let step = if is_blank(line) { beside } else { moved.arrives(line, new) };
         match split.last_mut() {
             Some((last, hunk)) if *last == step => hunk.lines.push(line.clone()),
             _ => {

@@ -42,6 +42,14 @@ struct Change {
     by_write: bool,
 }
 
+/// Who changes it now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    Anybody,
+    /// An autocommand, before it is written for the user.
+    Write,
+}
+
 /// Lines that the buffer keeps although the file has others.
 #[derive(Debug)]
 struct Conflict {
@@ -80,8 +88,7 @@ pub(super) struct Buffer {
     pub(super) noted: Option<Stamp>,
     /// The file that was adopted since.
     pub(super) adopted: Option<DiskFacts>,
-    /// Whether its autocommands run before it is written for the user.
-    pub(super) is_being_written: bool,
+    pub(super) maker: Maker,
     steps: Vec<Step>,
     at: usize,
     /// Whether the next change belongs to the step of the last one.
@@ -110,7 +117,7 @@ impl Buffer {
             read: None,
             noted: None,
             adopted: None,
-            is_being_written: false,
+            maker: Maker::Anybody,
             steps: Vec::new(),
             at: 0,
             is_open: false,
@@ -319,7 +326,7 @@ impl Buffer {
             *log = Log { from: tick, changes: Vec::new(), bytes: 0 };
             return;
         }
-        log.changes.push(Change { tick, hunk, bytes, by_write: self.is_being_written });
+        log.changes.push(Change { tick, hunk, bytes, by_write: self.maker == Maker::Write });
         log.bytes += bytes;
         if log.bytes > MOST_BYTES {
             let mut gone = 0;

@@ -13,7 +13,7 @@ use super::super::desk::{Act, Formatter};
 use super::super::dice::Dice;
 use super::super::disk;
 use super::super::user::SORTED;
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Maker};
 
 /// So seldom, once in so many, text cannot be changed for a moment.
 const BUSY: usize = 500;
@@ -257,9 +257,9 @@ impl Inner {
             self.asks = Some("the file has been changed since reading it".to_owned());
             return;
         }
-        self.buffers[at].is_being_written = true;
+        self.buffers[at].maker = Maker::Write;
         self.formats(at);
-        self.buffers[at].is_being_written = false;
+        self.buffers[at].maker = Maker::Anybody;
         self.buffers[at].end.eol = true;
         self.saves(at);
         self.tell("saved", at);
