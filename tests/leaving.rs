@@ -141,7 +141,38 @@ fn a_draft_is_kept_while_another_prompt_is_shown() {
     chat.poll_draft(&["sent one"]);
     chat.nvim.quit();
     let mut later = after(&chat);
-    assert_eq!(later.draft(), ["sent two, edited", "", "the draft"]);
+    assert_eq!(later.draft(), ["the draft"]);
+    later.nvim.enter(PROMPT);
+    later.nvim.input("gg<Up>");
+    later.poll_draft(&["sent two, edited"]);
+}
+
+/// Holds (Drafts and leaving Neovim): The prompt comes back as it was on the screen: an earlier prompt that was edited is a step away.
+#[test]
+fn an_earlier_prompt_that_was_edited_is_not_joined_to_the_draft() {
+    for command in ["RatStart fake", "RatStart! fake"] {
+        let mut chat = Chat::start();
+        send_two(&mut chat);
+        write(&mut chat.nvim, "the draft");
+        chat.nvim.input("<Up>A, edited<Esc><Down>");
+        chat.poll_draft(&["the draft"]);
+        chat.nvim.quit();
+        let beside = chat.nvim.beside(Options::wide());
+        let mut later = Chat::builder().neovim(beside).start_by(command, |_| ());
+        assert_eq!(later.draft(), ["the draft"], "{command}");
+        // The other way round: what is on the screen is the earlier prompt.
+        later.nvim.enter(PROMPT);
+        later.nvim.input("gg<Up>");
+        later.poll_draft(&["sent two, edited"]);
+        later.nvim.input("A again<Esc>");
+        later.poll_draft(&["sent two, edited again"]);
+        later.nvim.quit();
+        let mut last = after(&later);
+        assert_eq!(last.draft(), ["sent two, edited again"], "{command}");
+        last.nvim.enter(PROMPT);
+        last.nvim.input("G<Down>");
+        last.poll_draft(&["the draft"]);
+    }
 }
 
 /// Waits until the user is told; a key of the user's is not needed for that.

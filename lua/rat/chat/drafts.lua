@@ -14,7 +14,13 @@ local WRITE_DELAY_MS = 300
 ---@field pid integer process id of the Neovim it belongs to
 ---@field server string address of that Neovim: |v:servername|
 ---@field closed? boolean whether its chat was closed, so that any Neovim may take it
----@field prompts {text: string, attachments: rat.Attachment[]}[] the queue, then the unsent texts
+---@field prompts rat.KeptPrompt[] the queue, then the draft
+---@field aside? string[] other texts that were not sent, see |rat.Unsent|
+---@field shown? integer which of these was in the prompt, in place of the draft
+
+---@class rat.KeptPrompt
+---@field text string
+---@field attachments rat.Attachment[]
 
 --- The JSON in each file, by path.
 ---@type table<string, string>
@@ -58,14 +64,11 @@ local function content(chat, closed)
   for _, message in ipairs(chat.outgoing) do
     prompts[#prompts + 1] = { text = message.text, attachments = message.given }
   end
-  local texts = history.unsent(chat.buffers.prompt or -1, lines_of(chat))
-  if #texts == 0 and #chat.attachments > 0 then
-    texts[1] = ""
+  local unsent = history.unsent(chat.buffers.prompt or -1, lines_of(chat))
+  if unsent.draft ~= "" or #chat.attachments > 0 then
+    prompts[#prompts + 1] = { text = unsent.draft, attachments = chat.attachments }
   end
-  for i, text in ipairs(texts) do
-    prompts[#prompts + 1] = { text = text, attachments = i == #texts and chat.attachments or {} }
-  end
-  if #prompts == 0 then
+  if #prompts == 0 and #unsent.aside == 0 then
     return nil
   end
   return vim.json.encode({
@@ -74,6 +77,8 @@ local function content(chat, closed)
     server = vim.v.servername,
     closed = closed,
     prompts = prompts,
+    aside = #unsent.aside > 0 and unsent.aside or nil,
+    shown = unsent.shown,
   })
 end
 
@@ -192,12 +197,15 @@ local function read(path)
     and type(draft.pid) == "number"
     and type(draft.server) == "string"
     and type(draft.prompts) == "table"
+    and type(draft.aside or {}) == "table"
   return is_valid and draft --[[@as rat.Draft]] or nil
 end
 
 --- Takes over the drafts that Neovims which have exited left for the chat's agent and folder.
 ---@param chat rat.Chat
----@return {text: string, attachments: rat.Attachment[]}[] prompts oldest first
+---@return rat.KeptPrompt[] prompts oldest first
+---@return string[] aside
+---@return integer? shown which of `aside` was in the prompt
 function M.take_over(chat)
   local folder = private_file.folder("drafts", chat.cwd)
   local found = {}
@@ -220,14 +228,17 @@ function M.take_over(chat)
     end
   end
   if #found == 0 then
-    return {}
+    return {}, {}
   end
   table.sort(found, function(a, b)
     return a.at < b.at
   end)
-  local prompts = {}
+  local prompts, aside = {}, {}
+  local shown ---@type integer?
   for _, entry in ipairs(found) do
     vim.list_extend(prompts, entry.draft.prompts)
+    shown = entry.draft.shown and #aside + entry.draft.shown or nil
+    vim.list_extend(aside, entry.draft.aside or {})
   end
   -- The old files are removed only after the prompts have been written to this Neovim's file.
   vim.schedule(function()
@@ -237,7 +248,7 @@ function M.take_over(chat)
       vim.uv.fs_unlink(entry.path)
     end
   end)
-  return prompts
+  return prompts, aside, shown
 end
 
 return M

@@ -11,7 +11,7 @@ local MAX_PROMPTS = 200
 local prompts = {}
 
 ---@class rat.Walk
----@field list string[] the history when the walk started
+---@field list string[] the history when the walk started, then empty texts for prompts that are set aside
 ---@field at integer index of the prompt that is shown; the draft is one past the end
 ---@field edited table<integer, string[]> texts that the user has left behind, by index; the draft is one of them
 
@@ -76,6 +76,19 @@ function M.push(cwd, text)
   private_file.append(path_of(cwd), vim.json.encode(text))
 end
 
+---@param lines string[]
+---@return boolean
+local function is_blank(lines)
+  return vim.trim(table.concat(lines, "\n")) == ""
+end
+
+---@param cwd string
+---@return rat.Walk
+local function at_draft(cwd)
+  local list = vim.list_slice(history_of(cwd))
+  return { list = list, at = #list + 1, edited = {} }
+end
+
 --- Ends a walk. The next one starts with the text that is in the buffer then.
 ---@param buf integer
 function M.reset(buf)
@@ -89,11 +102,7 @@ end
 ---@param lines string[] current text of the buffer, which is shown again when the walk comes back to it
 ---@return string[]? lines text to show; nil at either end
 function M.step(buf, cwd, step, lines)
-  local walk = walks[buf]
-  if not walk then
-    local list = vim.list_slice(history_of(cwd))
-    walk = { list = list, at = #list + 1, edited = {} }
-  end
+  local walk = walks[buf] or at_draft(cwd)
   local list = walk.list
   local at = walk.at + step --[[@as integer]]
   if at < 1 or at > #list + 1 then
@@ -105,45 +114,89 @@ function M.step(buf, cwd, step, lines)
   return walk.edited[at] or vim.split(list[at] or "", "\n", { plain = true })
 end
 
---- Starts a walk at a text that is shown to the user, as if it were the newest prompt. Their draft is one step further.
+--- Sets prompts aside that were not sent, between the history and the draft.
 ---@param buf integer the prompt buffer
 ---@param cwd string
----@param text string
----@param lines string[] the draft
-function M.start_at(buf, cwd, text, lines)
-  local list = vim.list_slice(history_of(cwd))
-  list[#list + 1] = text
-  walks[buf] = { list = list, at = #list, edited = { [#list + 1] = lines } }
+---@param texts string[]
+---@param lines string[] current text of the buffer
+---@param shown? integer which of them is to be shown, in place of the current text
+function M.set_aside(buf, cwd, texts, lines, shown)
+  local walk = walks[buf] or at_draft(cwd)
+  local list, edited = walk.list, walk.edited
+  edited[walk.at] = lines
+  local before, was_draft = #list, walk.at > #list
+  local draft = edited[before + 1]
+  for i, text in ipairs(texts) do
+    list[before + i], edited[before + i] = "", vim.split(text, "\n", { plain = true })
+  end
+  edited[#list + 1] = draft
+  walk.at = shown and before + shown or was_draft and #list + 1 or walk.at
+  walks[buf] = walk
 end
 
---- Returns the draft that a walk started with, if another prompt is shown.
+--- Whether the draft is shown, and no other prompt.
 ---@param buf integer the prompt buffer
----@return string[]? lines
-function M.draft(buf)
+---@return boolean
+function M.is_draft(buf)
   local walk = walks[buf]
-  return walk and walk.at <= #walk.list and walk.edited[#walk.list + 1] or nil
+  return not walk or walk.at > #walk.list
 end
 
---- Returns the texts that the user has written and not sent: the text of the buffer, the draft that a walk started with,
---- and earlier prompts that they have edited during the walk.
+--- Goes to the draft, whatever is shown.
+---@param buf integer the prompt buffer
+function M.go_to_draft(buf)
+  local walk = walks[buf]
+  if walk then
+    walk.at = #walk.list + 1
+  end
+end
+
+--- Ends a walk because the text that is shown was sent. Prompts that were set aside stay there.
+---@param buf integer the prompt buffer
+---@param cwd string
+---@return string[] lines the draft, which is to be shown now
+function M.sent(buf, cwd)
+  local walk = walks[buf]
+  walks[buf] = nil
+  if not walk then
+    return {}
+  end
+  local texts = {}
+  for index, text in ipairs(walk.list) do
+    local is_aside = text == "" and index ~= walk.at and not is_blank(walk.edited[index])
+    texts[#texts + 1] = is_aside and table.concat(walk.edited[index], "\n") or nil
+  end
+  local draft = walk.at <= #walk.list and walk.edited[#walk.list + 1] or {}
+  if #texts > 0 then
+    M.set_aside(buf, cwd, texts, draft)
+  end
+  return draft
+end
+
+---@class rat.Unsent
+---@field draft string the text that belongs to no prompt of the history; empty if there is none
+---@field aside string[] the others: prompts that were set aside, and earlier prompts that the user has edited
+---@field shown? integer which of these is in the buffer; nil: the draft, or an earlier prompt as it was sent
+
+--- Returns the texts that the user has written and not sent.
 ---@param buf integer the prompt buffer
 ---@param lines string[] current text of the buffer
----@return string[] texts the draft last
+---@return rat.Unsent
 function M.unsent(buf, lines)
-  local walk, text = walks[buf], table.concat(lines, "\n")
-  local texts = {}
-  for index = 1, walk and #walk.list + 1 or 0 do
-    local edited = index ~= walk.at and walk.edited[index]
-    local other = edited and table.concat(edited, "\n") or ""
-    if vim.trim(other) ~= "" and other ~= walk.list[index] then
-      texts[#texts + 1] = other
+  local walk = walks[buf] or { list = {}, at = 1, edited = {} }
+  local function text_at(index)
+    local found = index == walk.at and lines or walk.edited[index] or {}
+    return is_blank(found) and "" or table.concat(found, "\n")
+  end
+  local unsent = { draft = text_at(#walk.list + 1), aside = {} }
+  for index, sent in ipairs(walk.list) do
+    local text = text_at(index)
+    if text ~= "" and text ~= sent then
+      table.insert(unsent.aside, text)
+      unsent.shown = index == walk.at and #unsent.aside or unsent.shown
     end
   end
-  -- An earlier prompt that is shown unchanged is in the history already.
-  if vim.trim(text) ~= "" and not (walk and text == walk.list[walk.at]) then
-    table.insert(texts, math.max(1, #texts), text)
-  end
-  return texts
+  return unsent
 end
 
 return M

@@ -95,20 +95,7 @@ end
 local function move_draft(chat, from)
   vim.list_extend(chat.attachments, from.attachments)
   from.attachments = {}
-  local old = from.buffers.prompt
-  local written = old
-    and vim.api.nvim_buf_is_valid(old)
-    and vim.api.nvim_buf_get_lines(old, 0, -1, false)
-  if old and written and vim.trim(table.concat(written)) ~= "" then
-    local buf = buffers.get(chat, "prompt")
-    local present = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-    local is_empty = #present == 1 and present[1] == ""
-    scratch.fill(buf, is_empty and written or vim.list_extend(present, written))
-    scratch.fill(old, {})
-  end
-  -- Each chat has its own draft file, and both have changed.
-  drafts.changed(chat)
-  drafts.changed(from)
+  prompt.move(chat, from)
 end
 
 --- Removes chats that were opened before the binary answered, and for which it has shown an existing chat with the same

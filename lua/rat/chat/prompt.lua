@@ -122,10 +122,21 @@ function M.submit(chat, now)
   M.send(message, function()
     attachment_list.take_all(chat)
     -- If the user recalled an earlier prompt and sent that, the draft they had been writing comes back.
-    scratch.fill(buf, history.draft(buf) or {})
-    history.reset(buf)
+    scratch.fill(buf, history.sent(buf, chat.cwd))
     changed(chat)
   end)
+end
+
+---@param chat rat.Chat
+---@param texts string[]
+---@param shown? integer which of them is to be shown, in place of the text of the buffer
+local function set_aside(chat, texts, shown)
+  local buf = buffers.get(chat, "prompt")
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+  history.set_aside(buf, chat.cwd, texts, lines, shown)
+  if shown then
+    scratch.fill(buf, vim.split(texts[shown], "\n", { plain = true }))
+  end
 end
 
 --- Puts a prompt back into the prompt buffer. One that could not be sent is inserted before what the user has typed since.
@@ -135,18 +146,18 @@ end
 ---@param taken? boolean whether the user took it out of the queue
 function M.give_back(chat, text, taken)
   local buf = buffers.get(chat, "prompt")
-  local shown = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-  local typed = table.concat(history.unsent(buf, shown), "\n\n")
-  if taken and typed ~= "" then
-    history.start_at(buf, chat.cwd, text, vim.split(typed, "\n", { plain = true }))
-    scratch.fill(buf, vim.split(text, "\n", { plain = true }))
-    notify.info("Your draft is kept: <Down> shows it")
-  elseif typed == table.concat(shown, "\n") and typed ~= "" then
+  local unsent = history.unsent(buf, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+  local draft, is_aside = unsent.draft, #unsent.aside > 0
+  if taken and (draft ~= "" or is_aside) then
+    set_aside(chat, { text }, 1)
+    if draft ~= "" then
+      notify.info("Your draft is kept: <Down> shows it")
+    end
+  elseif unsent.shown or draft ~= "" and history.is_draft(buf) then
     -- The user may be typing there, so their text is not replaced.
     scratch.insert(buf, vim.split(text .. "\n", "\n", { plain = true }))
-    history.reset(buf)
   else
-    local both = typed == "" and text or text .. "\n\n" .. typed
+    local both = draft == "" and text or text .. "\n\n" .. draft
     local lines = vim.split(both, "\n", { plain = true })
     if scratch.is_unchanged(buf) then
       -- A draft of an earlier Neovim is where the user begins.
@@ -154,7 +165,7 @@ function M.give_back(chat, text, taken)
     else
       scratch.fill(buf, lines)
     end
-    history.reset(buf)
+    history.go_to_draft(buf)
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
     end
@@ -167,11 +178,43 @@ outbox.on_missing(M.give_back)
 --- Restores prompts that were written in a Neovim that has exited and that the agent has not received.
 ---@param chat rat.Chat
 function M.restore(chat)
-  local prompts = drafts.take_over(chat)
+  local prompts, aside, shown = drafts.take_over(chat)
+  local is_empty = scratch.is_empty(buffers.get(chat, "prompt"))
   for i = #prompts, 1, -1 do
     attachment_list.give_back(chat, prompts[i].attachments or {})
     M.give_back(chat, prompts[i].text or "")
   end
+  if #aside > 0 then
+    set_aside(chat, aside, is_empty and shown or nil)
+    changed(chat)
+  end
+end
+
+--- Moves what the user has written and not sent from the prompt of a chat that has ended to another.
+---@param chat rat.Chat
+---@param from rat.Chat
+function M.move(chat, from)
+  local old = from.buffers.prompt
+  if old and vim.api.nvim_buf_is_valid(old) then
+    local unsent = history.unsent(old, vim.api.nvim_buf_get_lines(old, 0, -1, false))
+    local buf = buffers.get(chat, "prompt")
+    local is_empty = scratch.is_empty(buf)
+    if unsent.draft ~= "" then
+      local lines = vim.split(unsent.draft, "\n", { plain = true })
+      local present = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+      scratch.fill(buf, is_empty and lines or vim.list_extend(present, lines))
+    end
+    if #unsent.aside > 0 then
+      set_aside(chat, unsent.aside, is_empty and unsent.shown or nil)
+    end
+    if unsent.draft ~= "" or #unsent.aside > 0 then
+      history.reset(old)
+      scratch.fill(old, {})
+    end
+  end
+  -- Each chat has its own draft file, and both have changed.
+  drafts.changed(chat)
+  drafts.changed(from)
 end
 
 --- Takes a prompt out of the queue to edit it. If several are queued, the user chooses one.
