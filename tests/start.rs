@@ -1,7 +1,7 @@
 //! Starting an agent in real Neovim: what it is told of us, where and in which environment it runs, how the user logs
 //! in, and what is said of a configuration that is wrong.
 
-use crate::support::{Agent, Chat, Nvim, Options};
+use crate::support::{Agent, Chat, Nvim, Options, text};
 use serde_json::{Value as Json, json};
 
 fn method(id: &str) -> Json {
@@ -212,6 +212,82 @@ fn an_entry_of_the_settings_file_that_makes_no_sense_is_named_and_the_others_cou
     nvim.poll_screen("agent_servers.bad.command: expected a string");
     nvim.command("RatStart bad");
     nvim.poll_screen("bad cannot be started: agent_servers.bad");
+}
+
+/// Writes the settings file with an agent whose program is named by this key.
+fn write_settings(nvim: &Nvim, command: &[String], key: &str) {
+    let mine = json!({key: command[0], "args": command[1..]});
+    let file = json!({"agent_servers": {"mine": mine}}).to_string();
+    nvim.folder().file("config/nvim/rat.json", file);
+}
+
+/// Holds (Configuration): Each way to start an agent again reads the settings file again.
+#[test]
+fn each_way_to_start_an_agent_again_reads_the_settings_file_again() {
+    for way in [":RatRestart<CR>", "ihello<Esc><CR>", "queued", "page"] {
+        let mut nvim = Nvim::wide();
+        let mut agent = nvim.listen();
+        let command = agent.command();
+        write_settings(&nvim, &command, "comand");
+        nvim.command("RatStart mine");
+        nvim.poll_state("failed");
+        nvim.enter("rat://mine/1/prompt");
+        if way == "queued" {
+            nvim.input("ihello<Esc><CR>");
+            nvim.poll_queue(&["hello"]);
+            nvim.poll_state("failed");
+        }
+        write_settings(&nvim, &command, "command");
+        match way {
+            "queued" => nvim.input("<CR>"),
+            "page" => {
+                nvim.command("RatChats");
+                nvim.poll_screen("mine");
+                nvim.input("r");
+            }
+            keys => nvim.input(keys),
+        }
+        agent.expect_start();
+        agent.handshake();
+        if way.starts_with(':') || way == "page" {
+            nvim.poll_state("ready");
+        } else {
+            let prompt = agent.expect_request("session/prompt");
+            assert_eq!(prompt.params["prompt"], json!([text("hello")]), "{way}");
+        }
+    }
+}
+
+/// Holds (Configuration): Each way to start an agent again reads the settings file again.
+#[test]
+fn a_restart_reads_the_settings_file_again_for_all_chats_of_the_agent() {
+    let mut nvim = Nvim::wide();
+    let mut agent = nvim.listen();
+    let command = agent.command();
+    write_settings(&nvim, &command, "command");
+    nvim.command("RatStart mine");
+    agent.expect_start();
+    agent.handshake();
+    nvim.poll_state("ready");
+    nvim.command("RatStart! mine");
+    agent.open("s2");
+    nvim.poll("the second session", |nvim| nvim.status()["session_id"] == json!("s2"));
+    let mine = json!({"command": command[0], "args": command[1..], "env": {"LATER": "yes"}});
+    let file = json!({"agent_servers": {"mine": mine}}).to_string();
+    nvim.folder().file("config/nvim/rat.json", file);
+    nvim.command("RatRestart");
+    agent.expect_start();
+    assert_eq!(agent.fact("env")["LATER"], json!("yes"));
+    agent.handshake();
+    agent.open("s3");
+    // With the agent gone from the file, nothing is sent, and the text stays.
+    nvim.folder().file("config/nvim/rat.json", "{}");
+    nvim.command("RatStop");
+    nvim.poll_state("stopped");
+    nvim.enter("rat://mine/2/prompt");
+    nvim.input("ihello<Esc><CR>");
+    nvim.poll_screen("No agent is named \"mine\"");
+    assert_eq!(nvim.buffer_lines("rat://mine/2/prompt"), ["hello"]);
 }
 
 /// Holds (Configuration): `:checkhealth rat` shows for each configured agent whether it can be started.

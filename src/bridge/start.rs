@@ -56,7 +56,10 @@ fn load_and_resolve(request: StartRequest) -> (AgentConfig, Vec<String>, Vec<Pat
 }
 
 fn start_action(request: StartRequest, config: AgentConfig, problems: Vec<String>) -> UserAction {
-    let StartRequest { cwd, directories, policy, target, focus, edit, .. } = request;
+    let StartRequest { cwd, directories, policy, target, focus, edit, renew, .. } = request;
+    if let Some(chat) = renew {
+        return UserAction::Renew { chat, config: Box::new(config), problems };
+    }
     if let Some(prompt) = edit {
         let prompt = *prompt;
         let edit = NewEdit { config, problems, cwd, directories, policy, prompt };

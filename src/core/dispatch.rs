@@ -200,6 +200,10 @@ impl State {
                 let id = self.start(*config, cwd, directories, target, focus);
                 self.set_policy(id, policy);
             }
+            UserAction::Renew { chat, config, problems } => {
+                self.report_settings_problems(problems);
+                self.renew(chat, &config);
+            }
             UserAction::Edit(edit) => self.edit(*edit),
             UserAction::EditAgain(chat, prompt) => self.edit_again(chat, *prompt),
             UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),

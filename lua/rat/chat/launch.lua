@@ -185,12 +185,60 @@ function M.show(chat)
   window.open(chat, is_tab)
 end
 
+--- Chats whose agents are being prepared to be started again.
+---@type table<rat.Chat, true>
+local renewing = {}
+
+--- Tells the binary how the agent of a chat is started now, since the settings may have changed, and then does what starts
+--- it.
+---@param chat rat.Chat that the binary knows
+---@param go fun()
+local function renew(chat, go)
+  if renewing[chat] then
+    return
+  end
+  renewing[chat] = true
+  M.prepare(chat.agent, function(env)
+    renewing[chat] = nil
+    local request, problem = agents.request(chat.agent, chat.cwd, env)
+    if not request then
+      return notify.error(problem --[[@as string]])
+    end
+    if chat.id then
+      request.renew = chat.id
+      rpc.notify("start", request)
+    end
+    go()
+  end, function()
+    renewing[chat] = nil
+  end)
+end
+
+--- Whether the agent of a chat has ended, so that what is sent there starts it again.
+---@param chat rat.Chat
+---@return boolean
+function M.has_ended(chat)
+  return chat.status.state == "stopped" or chat.status.state == "failed"
+end
+
+--- Does what needs the agent of a chat, and starts it if it has ended.
+---@param chat rat.Chat that the binary knows
+---@param go fun()
+function M.with_agent(chat, go)
+  if M.has_ended(chat) then
+    return renew(chat, go)
+  end
+  go()
+end
+
 --- Stops the agent of a chat and starts it again, like |:RatRestart|.
 ---@param chat rat.Chat
 ---@param force? boolean whether to end turns of other chats with the same agent
 function M.restart(chat, force)
   if chat.id then
-    rpc.notify("restart", { chat = chat.id, force = force == true })
+    renew(chat, function()
+      rpc.notify("restart", { chat = chat.id, force = force == true })
+    end)
   else
     M.start({ agent = chat.agent, cwd = chat.cwd, focus = true })
   end

@@ -43,7 +43,7 @@ function M.send(message, on_sent)
     end
   end
   if chat and chat.id then
-    return send()
+    return launch.with_agent(chat, send)
   end
   message.chat = nil
   -- The binary gives prompts without a chat to the chat that is being started.
@@ -98,7 +98,7 @@ function M.confirm(chat, go)
   end)
 end
 
---- Sends the text of the prompt buffer with the attachments. If both are empty, resumes a paused queue.
+--- Sends the text of the prompt buffer with the attachments. If both are empty, sends the queue if it waits for that.
 ---@param chat rat.Chat
 ---@param now? boolean whether to cancel a running turn instead of waiting for its end; by default as configured
 function M.submit(chat, now)
@@ -107,6 +107,9 @@ function M.submit(chat, now)
   if text == "" and #chat.attachments == 0 then
     if chat.id and chat.status.queue_paused then
       rpc.notify("queue_go", { chat = chat.id })
+    end
+    if chat.id and #chat.status.queued > 0 and launch.has_ended(chat) then
+      launch.restart(chat)
     end
     return
   end
@@ -121,8 +124,11 @@ function M.submit(chat, now)
   local message = { text = text, attachments = attachments, chat = chat, now = now }
   M.send(message, function()
     attachment_list.take_all(chat)
-    -- If the user recalled an earlier prompt and sent that, the draft they had been writing comes back.
-    scratch.fill(buf, history.sent(buf, chat.cwd))
+    -- The agent may have been prepared to be started first, and the user may have gone on writing.
+    if typed_text(buf) == text then
+      -- If the user recalled an earlier prompt and sent that, the draft they had been writing comes back.
+      scratch.fill(buf, history.sent(buf, chat.cwd))
+    end
     changed(chat)
   end)
 end

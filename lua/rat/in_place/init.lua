@@ -165,7 +165,10 @@ local function send(edit, agent)
   }
   local chat = edit.chat
   if chat and chat.id then
-    return rpc.notify("edit", { chat = chat.id, edit = change })
+    launch.with_agent(chat, function()
+      rpc.notify("edit", { chat = chat.id, edit = change })
+    end)
+    return true
   end
   if not agent then
     notify.warn("The session of this change has ended. :RatEdit begins another one.")

@@ -2,6 +2,7 @@
 --- number, such as `--- 3 ---`.
 local punctuation = require("rat.util.punctuation")
 local key_list = require("rat.view.key_list")
+local launch = require("rat.chat.launch")
 local notify = require("rat.util.notify")
 local page = require("rat.view.page")
 local registry = require("rat.chat.registry")
@@ -145,7 +146,10 @@ local function send_now()
   elseif not under.number then
     return notify.info("Apply the new prompt with :w first")
   elseif shown and (not vim.bo[buf].modified or write(buf)) then
-    rpc.notify("queue_send", { chat = shown.chat.id, number = under.number })
+    local chat, number = shown.chat, under.number
+    launch.with_agent(chat, function()
+      rpc.notify("queue_send", { chat = chat.id, number = number })
+    end)
   end
 end
 

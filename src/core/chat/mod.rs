@@ -47,6 +47,8 @@ pub(super) struct Chat {
     pub id: ChatId,
     /// How its agent is started.
     pub config: AgentConfig,
+    /// How its agent is started the next time, if that may differ.
+    pub renewed: Option<AgentConfig>,
     /// The session's working directory; absolute.
     pub cwd: PathBuf,
     /// Additional configured roots; absolute.
@@ -119,6 +121,7 @@ impl Chat {
         Self {
             id,
             config,
+            renewed: None,
             cwd,
             directories,
             access: FileAccess::default(),

@@ -68,7 +68,7 @@ impl State {
             }
         }
         if let Some(chat) = self.chats.get_mut(&id).filter(|chat| chat.agent.is_none()) {
-            chat.config = config;
+            (chat.config, chat.renewed) = (config, None);
             self.connect(id);
         }
         id
@@ -88,6 +88,17 @@ impl State {
         chat.opening.target = target;
         self.chats.insert(id, chat);
         id
+    }
+
+    /// Has the agent of a chat started like this the next time, for all chats that use it.
+    pub(in crate::core) fn renew(&mut self, id: ChatId, config: &AgentConfig) {
+        let Some(chat) = self.chats.get(&id) else { return };
+        let others = chat.agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
+        for id in others.into_iter().chain([id]) {
+            if let Some(chat) = self.chats.get_mut(&id) {
+                chat.renewed = Some(config.clone());
+            }
+        }
     }
 
     /// Reports the problems of the settings file, once for each state of the file.
@@ -140,6 +151,9 @@ impl State {
         let others = self.chats.values().filter(|chat| chat.id != id);
         let taken: HashSet<AgentId> = others.filter_map(|chat| chat.agent).collect();
         let Some(chat) = self.chats.get_mut(&id) else { return };
+        if let Some(config) = chat.renewed.take() {
+            chat.config = config;
+        }
         let running = self.connections.iter().find(|(agent, connection)| {
             connection.serves(&chat.config, &chat.cwd)
                 && !(connection.has_one_session() && taken.contains(agent))

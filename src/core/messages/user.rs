@@ -38,6 +38,15 @@ pub enum UserAction {
         /// Whether to put the cursor into the prompt.
         focus: bool,
     },
+    /// What starts the agent of a chat again follows, and this is how the agent is started now.
+    Renew {
+        /// The chat.
+        chat: ChatId,
+        /// How to start its agent.
+        config: Box<AgentConfig>,
+        /// The problems of the settings file, one line each.
+        problems: Vec<String>,
+    },
     /// `:RatEdit`: have an agent change lines in place.
     Edit(Box<NewEdit>),
     /// The same, in the session of this chat.

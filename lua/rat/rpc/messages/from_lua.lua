@@ -25,6 +25,7 @@
 ---@field focus? boolean Whether to put the cursor into the prompt.
 ---@field worktree? rat.notify.Worktree The worktree that `cwd` is in, if it is one of ours.
 ---@field edit? rat.notify.InPlaceEdit `:RatEdit`: what to ask for in a new session, whose chat is not shown.
+---@field renew? integer Nothing is started: the chat whose agent is started like this the next time.
 
 --- How an agent is started, and what its sessions begin with.
 ---@class (exact) rat.notify.AgentOptions

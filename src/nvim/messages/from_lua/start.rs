@@ -1,5 +1,6 @@
 //! The `start` message: which agent to start, its options, and which session to open.
 
+use super::Chat;
 use super::edit::InPlaceEdit;
 use super::worktree;
 use crate::config::options::{AgentOptions, McpServerOptions};
@@ -7,6 +8,7 @@ use crate::config::resolve::AgentSelection;
 use crate::core::messages::policy::{self, ChatPolicy};
 use crate::core::messages::user::SessionTarget;
 use crate::nvim::value::ReadError;
+use crate::session::author::ChatId;
 use crate::session::fork::ForkPoint;
 use crate::session::keys::Keys;
 use crate::session::prompt::Prompt;
@@ -86,6 +88,8 @@ pub(in crate::nvim) struct Start {
     worktree: Option<worktree::Worktree>,
     /// `:RatEdit`: what to ask for in a new session, whose chat is not shown.
     edit: Option<InPlaceEdit>,
+    /// Nothing is started: the chat whose agent is started like this the next time.
+    renew: Option<Chat>,
 }
 
 /// A request for a chat whose agent configuration has not been resolved.
@@ -113,6 +117,8 @@ pub struct StartRequest {
     pub keys: Keys,
     /// Whether signs are written in ASCII.
     pub ascii: bool,
+    /// The chat whose agent is started like this the next time; nothing is started now.
+    pub renew: Option<ChatId>,
 }
 
 /// The session to open.
@@ -293,6 +299,7 @@ impl TryFrom<Start> for StartRequest {
             edit: edit.map(Box::new),
             keys: start.keys,
             ascii: start.ascii,
+            renew: start.renew.map(ChatId),
         })
     }
 }
