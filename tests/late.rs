@@ -1,6 +1,6 @@
 //! What an agent sends after the end of its turn, in real Neovim: the state, the keys and the cards are those of what is open.
 
-use crate::support::{Chat, Nvim, PROMPT, TRANSCRIPT};
+use crate::support::{Chat, Nvim, PROMPT, Processes, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 
 fn options(name: &str) -> Json {
@@ -131,4 +131,59 @@ fn a_turn_without_a_word_says_so() {
     let notes = chat.transcript();
     let count = notes.iter().filter(|line| line.contains("without an answer")).count();
     assert_eq!(count, 1, "{notes:#?}");
+}
+
+fn replay_user(chat: &mut Chat, text: &str) {
+    let content = json!({"type": "text", "text": text});
+    chat.update(json!({"sessionUpdate": "user_message_chunk", "content": content}));
+}
+
+/// Holds (Turns): What is replayed after the next prompt was sent is not shown twice, and not after that prompt.
+#[test]
+fn a_session_that_is_replayed_late_after_a_crash_is_shown_once_and_in_order() {
+    for answers_like_before in [false, true] {
+        let loads = json!({"agentCapabilities": {"loadSession": true}});
+        let mut chat = Chat::builder().initialized(loads.clone()).start();
+        let read = json!({"toolCallId": "t", "title": "Read it", "status": "completed"});
+        for (prompt, answer) in [("One?", "First."), ("Two?", "Second, in two pieces.")] {
+            chat.prompt(prompt);
+            chat.tool_call(read.clone());
+            chat.say(answer);
+            chat.end_turn("end_turn");
+            chat.nvim.poll_state("ready");
+        }
+        chat.prompt("Three?");
+        chat.nvim.poll_state("running");
+        Processes::signal(chat.agent.pid(), "KILL");
+        chat.nvim.poll_state("failed");
+        // The prompt that was lost is back; it is sent again while the agent starts.
+        chat.poll_draft(&["Three?"]);
+        chat.nvim.enter(PROMPT);
+        chat.nvim.input("<CR>");
+        chat.agent.expect_start();
+        chat.agent.initialize(loads);
+        let load = chat.agent.expect_request("session/load");
+        chat.agent.reply(&load, json!({}));
+        chat.expect_prompt();
+        replay_user(&mut chat, "One?");
+        chat.tool_call(read.clone());
+        chat.say("First.");
+        replay_user(&mut chat, "Two?");
+        chat.tool_call(read.clone());
+        chat.say("Second, ");
+        chat.say("in two pieces.");
+        replay_user(&mut chat, "Three?");
+        let answer = if answers_like_before { "First." } else { "Third." };
+        chat.say(answer);
+        chat.end_turn("end_turn");
+        chat.nvim.poll_state("ready");
+        let lines = chat.transcript();
+        let said = ["One?", "First.", "Two?", "Second, in two pieces.", "Three?", "Third."];
+        let found: Vec<&str> =
+            lines.iter().map(String::as_str).filter(|line| said.contains(line)).collect();
+        let wanted = [&said[..5], &["Three?", answer]].concat();
+        assert_eq!(found, wanted, "{lines:#?}");
+        let calls = lines.iter().filter(|line| line.contains("Read it")).count();
+        assert_eq!(calls, 2, "{lines:#?}");
+    }
 }

@@ -200,10 +200,7 @@ impl State {
                 let id = self.start(*config, cwd, directories, target, focus);
                 self.set_policy(id, policy);
             }
-            UserAction::Renew { chat, config, problems } => {
-                self.report_settings_problems(problems);
-                self.renew(chat, &config);
-            }
+            UserAction::Renew { chat, config, problems } => self.renew(chat, &config, problems),
             UserAction::Edit(edit) => self.edit(*edit),
             UserAction::EditAgain(chat, prompt) => self.edit_again(chat, *prompt),
             UserAction::ListSessions { act, cwd } => self.list_sessions(act, cwd),
@@ -266,9 +263,7 @@ impl State {
             UserAction::Elicitation { chat, id, choice } => {
                 self.elicitation_answered(chat, id, choice);
             }
-            UserAction::ShowDiff { chat, tool_call: Some(call), .. } => {
-                self.show_diff_of(chat, &call);
-            }
+            UserAction::ShowDiff { chat, tool_call: Some(it), .. } => self.show_diff_of(chat, &it),
             UserAction::ShowDiff { chat, id, tool_call: None } => self.show_diff(chat, id),
             UserAction::ShowOutput { chat, tool_call } => {
                 self.with_chat(chat, |state, id| state.show_output(id, &tool_call));

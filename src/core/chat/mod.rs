@@ -2,6 +2,7 @@
 
 mod call_titles;
 mod decisions;
+mod late_replay;
 mod losses;
 mod opening;
 mod parts;
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 pub(super) use call_titles::CallTitles;
 pub(super) use decisions::Decisions;
+pub(super) use late_replay::LateReplay;
 pub(super) use losses::Losses;
 pub(super) use opening::{LastSession, SessionOpening};
 pub(super) use parts::{FileAccess, RedrawState, SaveState, SessionSettings};

@@ -1,5 +1,6 @@
 //! Detection of messages that an agent replays although they are shown already.
 
+use super::late_replay::LateReplay;
 use crate::session::transcript::Transcript;
 
 /// How to treat the messages an agent sends.
@@ -13,6 +14,8 @@ pub(in crate::core) enum Replay {
     Loading(Box<Transcript>),
     /// The session was loaded, but nothing has been replayed. Some agents replay after the reply, some never.
     MayFollowLoad,
+    /// A prompt was sent before that.
+    MayFollowPrompt(Box<LateReplay>),
     /// The session was forked. Some agents replay the conversation, beginning with a user message.
     MayFollowFork,
     /// The agent is replaying the conversation from before the fork, which is already shown.
@@ -32,6 +35,23 @@ impl Replay {
     pub(in crate::core) fn loading_mut(&mut self) -> Option<&mut Transcript> {
         match self {
             Self::Loading(transcript) => Some(transcript),
+            _ => None,
+        }
+    }
+
+    /// A prompt is sent, whose entry in the transcript this is: whether a replay may still follow.
+    pub(in crate::core) fn prompt_sent(&mut self, transcript: &Transcript, prompt: usize) {
+        let late = match self {
+            Self::MayFollowLoad => LateReplay::after(transcript, prompt),
+            _ => None,
+        };
+        *self = late.map_or(Self::None, |late| Self::MayFollowPrompt(Box::new(late)));
+    }
+
+    /// The replay that may come although a prompt was sent.
+    pub(in crate::core) fn late_mut(&mut self) -> Option<&mut LateReplay> {
+        match self {
+            Self::MayFollowPrompt(late) => Some(late),
             _ => None,
         }
     }

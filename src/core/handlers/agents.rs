@@ -90,17 +90,6 @@ impl State {
         id
     }
 
-    /// Has the agent of a chat started like this the next time, for all chats that use it.
-    pub(in crate::core) fn renew(&mut self, id: ChatId, config: &AgentConfig) {
-        let Some(chat) = self.chats.get(&id) else { return };
-        let others = chat.agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
-        for id in others.into_iter().chain([id]) {
-            if let Some(chat) = self.chats.get_mut(&id) {
-                chat.renewed = Some(config.clone());
-            }
-        }
-    }
-
     /// Reports the problems of the settings file, once for each state of the file.
     pub(in crate::core) fn report_settings_problems(&mut self, problems: Vec<String>) {
         if self.settings_problems != problems {
@@ -151,9 +140,7 @@ impl State {
         let others = self.chats.values().filter(|chat| chat.id != id);
         let taken: HashSet<AgentId> = others.filter_map(|chat| chat.agent).collect();
         let Some(chat) = self.chats.get_mut(&id) else { return };
-        if let Some(config) = chat.renewed.take() {
-            chat.config = config;
-        }
+        chat.config = chat.renewed.take().unwrap_or_else(|| chat.config.clone());
         let running = self.connections.iter().find(|(agent, connection)| {
             connection.serves(&chat.config, &chat.cwd)
                 && !(connection.has_one_session() && taken.contains(agent))
@@ -400,6 +387,7 @@ impl State {
         self.cancel_all_elicitations(id);
         self.report_turn_end(id, false);
         self.withdraw_calls(id);
+        self.accept_held(id);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         chat.replay = Replay::None;
         if let Phase::Running(turn) = &mut chat.phase

@@ -1,6 +1,6 @@
 //! What scripts that listen are told: updates of agents, turns, permission requests. It has no influence on any decision.
 
-use crate::core::chat::PendingPermission;
+use crate::core::chat::{LateReplay, PendingPermission};
 use crate::core::listening::kind_of;
 use crate::core::messages::conversation::{ConversationEvent, EventKind, ToolCallEvent};
 use crate::core::messages::editor::{EditorMessage, UserAutocmd};
@@ -17,6 +17,25 @@ impl State {
         if chat.is_replayed(&update) {
             return;
         }
+        if let Some(late) = chat.replay.late_mut().filter(|_| update.is_conversation()) {
+            for update in late.sift(&chat.transcript, update) {
+                self.accept(id, update);
+            }
+            return;
+        }
+        self.accept(id, update);
+    }
+
+    /// Shows what was held back, since it may have been replayed, and now the turn is over.
+    pub(super) fn accept_held(&mut self, id: ChatId) {
+        let late = self.chats.get_mut(&id).and_then(|chat| chat.replay.late_mut());
+        for update in late.map(LateReplay::take_held).unwrap_or_default() {
+            self.accept(id, update);
+        }
+    }
+
+    fn accept(&mut self, id: ChatId, update: Update) {
+        let Some(chat) = self.chats.get_mut(&id) else { return };
         let is_replayed = chat.replay.loading().is_some();
         let called = match &update {
             _ if !self.listening.wants(kind_of(&update)) => None,

@@ -2,7 +2,6 @@
 //! is shown at once and sent as soon as its context is known.
 
 use crate::core::calls::ExpectedReply;
-use crate::core::chat::Replay;
 use crate::core::chat::{Chat, Phase, Turn};
 use crate::core::messages::call::Call;
 use crate::core::messages::editor::{EditOutcome, EditorMessage, Level};
@@ -106,7 +105,7 @@ impl State {
         chat.note_call_titles();
         let titles = prompt.attachments.iter().map(Attachment::title).collect();
         let entry = chat.transcript.prompt(&prompt.text, titles);
-        chat.replay = Replay::None;
+        chat.replay.prompt_sent(&chat.transcript, entry);
         chat.turns += 1;
         chat.access.edited.clear();
         chat.saving.is_conversation |= prompt.in_place.is_none();

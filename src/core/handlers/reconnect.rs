@@ -1,4 +1,5 @@
-//! Connections that are lost, or whose agent is not there yet: they are made again after a while, and their sessions resumed.
+//! Connections that are lost, or whose agent is not there yet: they are made again after a while, and their sessions resumed;
+//! also by the user, perhaps with another configuration.
 //! What was lost with them is told, and never sent again by itself.
 
 use crate::core::chat::{Chat, Phase, StartupStep};
@@ -11,7 +12,7 @@ use crate::core::messages::event::Timer;
 use crate::core::messages::ids::AgentId;
 use crate::core::state::State;
 use crate::core::user_messages;
-use crate::session::agent::Reconnect;
+use crate::session::agent::{AgentConfig, Reconnect};
 use crate::session::author::ChatId;
 use crate::session::prompt::Prompt;
 use crate::session::tool_call::ToolStatus;
@@ -35,6 +36,23 @@ fn wait(attempt: u32) -> Duration {
 }
 
 impl State {
+    /// Has the agent of a chat started like this the next time, for all chats that use it.
+    pub(in crate::core) fn renew(
+        &mut self,
+        id: ChatId,
+        config: &AgentConfig,
+        problems: Vec<String>,
+    ) {
+        self.report_settings_problems(problems);
+        let Some(chat) = self.chats.get(&id) else { return };
+        let others = chat.agent.map(|agent| self.chats_on(agent)).unwrap_or_default();
+        for id in others.into_iter().chain([id]) {
+            if let Some(chat) = self.chats.get_mut(&id) {
+                chat.renewed = Some(config.clone());
+            }
+        }
+    }
+
     /// Decides whether an agent that has ended is reached or started again by itself, and after what time.
     pub(in crate::core) fn reconnects_after(
         &self,

@@ -159,6 +159,7 @@ impl State {
 
     /// Ends the running turn with a stop reason.
     pub(in crate::core) fn turn_ended(&mut self, id: ChatId, stop: &StopReason) {
+        self.accept_held(id);
         if self.place_answer(id, stop) {
             return;
         }
@@ -212,6 +213,7 @@ impl State {
     pub(in crate::core) fn turn_failed(&mut self, id: ChatId, error: &CallError) {
         let turn = self.chats.get(&id).and_then(|chat| chat.turn().cloned());
         let Some(turn) = turn else { return };
+        self.accept_held(id);
         self.report_turn_end(id, turn.cancelled);
         let Some(chat) = self.chats.get_mut(&id) else { return };
         if turn.cancelled {
