@@ -122,6 +122,20 @@ fn what_the_user_has_changed_is_not_rejected() {
     assert_eq!(disk(&chat, "a.txt"), "1\ntwo\n3\n4\nfive\n", "it has unsaved changes");
 }
 
+/// Holds (Review): Rejecting takes no text of the user's away: a hunk they have changed stays, and that is said.
+#[test]
+fn hunks_that_stay_in_several_files_are_counted_with_their_files() {
+    let mut chat = in_a_turn();
+    for name in ["a.txt", "b.txt"] {
+        write(&mut chat, name, "1\ntwo\n3\n4\nfive\n");
+        chat.nvim.command(&format!("edit {name}"));
+        poll_signs(&mut chat, &["2-2 Change", "5-5 Change"]);
+        chat.nvim.command("call setline(2, 'mine') | set hidden");
+    }
+    chat.nvim.command("RatReject all");
+    poll_message(&mut chat, "2 hunks in 2 files stayed, because you edited the same lines");
+}
+
 /// Holds (Review): Where nothing is pending, nothing happens, and one line says so.
 #[test]
 fn where_nothing_is_pending_nothing_happens() {

@@ -217,6 +217,26 @@ fn the_rejection_of_an_empty_file_is_taken_back() {
     assert!(chat.path("empty.txt").exists());
 }
 
+/// Holds (Review): A decision counts hunks as the review does, which has none for an empty file.
+#[test]
+fn an_empty_file_is_no_hunk_in_the_review_nor_in_what_is_said_of_a_decision() {
+    for (command, done) in [("RatAccept all", "Accepted"), ("RatReject all", "Rejected")] {
+        let mut chat = in_project_builder().start();
+        turn_with_command(&mut chat, |root: &Path| {
+            fs::write(root.join("empty.txt"), "").unwrap();
+            fs::write(root.join("void.txt"), "").unwrap();
+            fs::write(root.join("new.txt"), "new\n").unwrap();
+            fs::write(root.join("open.txt"), "ONE\ntwo\nTHREE\n").unwrap();
+        });
+        open_review(&mut chat, "Review · 4 files, 3 hunks");
+        chat.nvim.command("messages clear");
+        chat.nvim.command(command);
+        let told = format!("{done} 3 hunks in 4 files");
+        chat.nvim.poll(&told, |nvim| nvim.messages().contains(&told));
+        type_keys(&mut chat, "u", "Pending again: 3 hunks in 4 files");
+    }
+}
+
 /// Holds (Review): `u` in a review takes back the last decision, wherever it was made: there, by `:RatReject` in the file, or from Lua.
 #[test]
 fn a_decision_made_in_the_file_is_taken_back_in_the_review() {

@@ -334,7 +334,8 @@ fn a_fork_at_an_earlier_turn_is_not_pretended() {
     nvim.command("RatFork");
     let request = agent.expect_request("session/fork");
     assert_eq!(request.params["sessionId"], json!("s1"));
-    nvim.poll_screen("Forking the whole session");
+    nvim.poll_screen("Forking the whole session as it is now");
+    assert!(!nvim.screen().contains("earlier turn"), "nobody has asked for one");
     agent.reply(&request, json!({"sessionId": "s2"}));
     nvim.poll("the fork", |nvim| nvim.status()["session_id"] == json!("s2"));
     assert!(transcript(&mut nvim, 2).contains("the rest"));

@@ -271,6 +271,16 @@ fn a_no_changes_nothing() {
 }
 
 #[test]
+fn a_no_to_a_new_file_says_that_it_was_not_created() {
+    let mut client = Client::bare(0.0, TempFolder::new());
+    client.open(json!({"fs": {"readTextFile": true, "writeTextFile": true}}));
+    client.verdict = Some("no");
+    assert_eq!(client.prompt("hello"), "end_turn");
+    assert!(client.message.contains("`rat-tour.md` was not created."), "{}", client.message);
+    assert!(!client.message.contains("stays as it is"), "{}", client.message);
+}
+
+#[test]
 fn always_is_not_asked_again_in_the_session() {
     let mut client = Client::start(0.0);
     client.verdict = Some("always");

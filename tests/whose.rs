@@ -328,3 +328,14 @@ fn what_a_formatter_makes_of_an_agents_lines_is_the_agents() {
         assert_eq!(lines(&mut chat.nvim), kept, "{is_before}");
     }
 }
+
+/// Holds (Changes on disk): An open file that an agent makes binary keeps its text in the buffer, and the user is told in words for them.
+#[test]
+fn a_buffer_whose_file_becomes_binary_is_told_of_in_words_for_the_user() {
+    let mut chat = Chat::builder().file("a.txt", "one\n").start();
+    chat.nvim.command("wincmd t | edit a.txt");
+    turn(&mut chat, |chat| fs::write(chat.path("a.txt"), b"a\0b\n").unwrap());
+    let told = "changed a.txt, but its buffer was not updated: it is not text (it holds NUL bytes)";
+    chat.nvim.poll(told, |nvim| nvim.messages().contains(told));
+    assert!(!chat.nvim.messages().contains("use another tool"), "{}", chat.nvim.messages());
+}

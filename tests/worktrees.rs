@@ -206,7 +206,9 @@ fn what_cannot_be_merged_is_named() {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
     chat.nvim.input("1<CR>");
-    chat.nvim.poll_screen("left added.txt and 3 others as they are");
+    for part in ["left added.txt as", "left open.txt as", "left src/1.txt as", "left 1"] {
+        chat.nvim.poll_screen(part);
+    }
     assert_eq!(read(&chat, "src/3.txt"), "zero\none\ntwo 3\nthree\nfour\n");
     assert_eq!(read(&chat, "open.txt"), "one\nUSER\nthree\n");
     assert_eq!(read(&chat, "added.txt"), "by the user\n");

@@ -353,7 +353,7 @@ impl Files {
                 Ok(Some(change)) => changes.extend(all_changes(&change)),
                 Err(error) => {
                     tracing::warn!(path = %path.display(), %error, "a buffer was not updated");
-                    failed.push((path, error.to_string()));
+                    failed.push((path, error.message_for_user()));
                 }
             }
         }

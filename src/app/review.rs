@@ -131,7 +131,8 @@ impl Reviews {
         if action == ReviewAction::Reject
             && let Some(back) = self.states.put_back(path, changes).await
         {
-            let decided = Decided { hunks: 1, sessions: back.sessions(), ..Decided::default() };
+            let (sessions, is_form) = (back.sessions(), back.is_empty_file());
+            let decided = Decided { hunks: 1, is_form, sessions, ..Decided::default() };
             return Ok((decided, Some(Back::State(Box::new(back)))));
         }
         if action == ReviewAction::Reject {
@@ -261,9 +262,9 @@ impl Reviews {
 }
 
 fn reviewed_file(path: PathBuf, decided: Decided) -> ReviewedFile {
-    let Decided { hunks, lines, conflicts, sessions, is_unsaved, .. } = decided;
+    let Decided { hunks, lines, conflicts, sessions, is_unsaved, is_form, .. } = decided;
     let (conflicts, from, is_whole) = (conflicts.len(), None, false);
-    ReviewedFile { path, from, hunks, lines, is_whole, conflicts, sessions, is_unsaved }
+    ReviewedFile { path, from, hunks, lines, is_whole, is_form, conflicts, sessions, is_unsaved }
 }
 
 /// Returns what is pending in files, in their order.

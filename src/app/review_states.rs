@@ -35,6 +35,12 @@ impl StateWayBack {
         Self { changed, restored: None, folders: Vec::new(), lines: None }
     }
 
+    /// Whether it was about an empty file that was created or deleted.
+    pub(super) fn is_empty_file(&self) -> bool {
+        let states = [&self.changed.before, &self.changed.after];
+        states.into_iter().flatten().all(|state| state.size == 0)
+    }
+
     /// Whose changes it was about.
     pub(super) fn sessions(&self) -> Vec<SessionKey> {
         sessions(&self.changed)

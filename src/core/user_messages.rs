@@ -79,20 +79,36 @@ pub(super) fn names(all: &[String]) -> Option<String> {
     })
 }
 
-/// Names files that were left as they are, and says why, or why the first one was. `None` if there are none.
+/// For how many different reasons files are named that were left as they are.
+const MAX_REASONS: usize = 3;
+
+/// Names files that were left as they are, and says why, in the order of what is said first. `None` if there are none.
 pub(super) fn left_alone(
     files: &[(PathBuf, String)],
     shorten: impl Fn(&Path) -> String,
 ) -> Option<String> {
-    let paths: Vec<String> = files.iter().map(|(path, _)| shorten(path)).collect();
-    let (first, why) = (paths.first()?, &files.first()?.1);
-    let names = names(&paths)?;
-    let they = if files.len() == 1 { "it is" } else { "they are" };
-    Some(if files.iter().all(|(_, other)| other == why) {
-        format!("left {names} as {they}: {why}")
-    } else {
-        format!("left {names} as {they} ({first}: {why})")
-    })
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for (path, why) in files {
+        match reasons.iter_mut().find(|(other, _)| other == why) {
+            Some((_, paths)) => paths.push(shorten(path)),
+            None => reasons.push((why, vec![shorten(path)])),
+        }
+    }
+    let part = |(why, paths): &(&str, Vec<String>)| {
+        let names = names(paths)?;
+        Some(match paths.len() {
+            1 => format!("left {names} as it is: {why}"),
+            // It is said of one file.
+            _ if why.starts_with("it ") || why.starts_with("its ") => {
+                format!("left {names} as they are, each because {why}")
+            }
+            _ => format!("left {names} as they are: {why}"),
+        })
+    };
+    let mut parts: Vec<String> = reasons.iter().take(MAX_REASONS).filter_map(part).collect();
+    let more: usize = reasons.iter().skip(MAX_REASONS).map(|(_, paths)| paths.len()).sum();
+    parts.extend((more > 0).then(|| format!("left {} more", count(more, "file"))));
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Says why the agent has ended.
@@ -336,8 +352,16 @@ mod tests {
         assert_eq!(told(&all[..1]).unwrap(), "left a as it is: deleted since");
         assert_eq!(told(&all[..2]).unwrap(), "left a and b as they are: deleted since");
         assert_eq!(told(&all).unwrap(), "left a and 2 others as they are: deleted since");
-        let several = [all[0], ("b", "its content is not kept")];
-        assert_eq!(told(&several).unwrap(), "left a and b as they are (a: deleted since)");
+        let unsaved = |path| (path, "its buffer has unsaved changes: save it first");
+        let told_of_several = "left a and 2 others as they are, each because its buffer has unsaved \
+                               changes: save it first";
+        assert_eq!(told(&["a", "b", "c"].map(unsaved)).unwrap(), told_of_several);
+        let several = [all[0], ("b", "its content is not kept"), all[2]];
+        let both =
+            "left a and c as they are: deleted since; left b as it is: its content is not kept";
+        assert_eq!(told(&several).unwrap(), both);
+        let many = [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")];
+        assert!(told(&many).unwrap().ends_with("left c as it is: 3; left 2 files more"));
     }
 
     #[test]

@@ -29,8 +29,10 @@ use crate::session::author::SessionKey;
 /// What became of a decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// How many hunks were kept or rejected.
+    /// How many hunks were kept or rejected. That a file is there, or what form it has, counts as one if it has no other.
     pub hunks: usize,
+    /// Whether there is no other.
+    pub is_form: bool,
     /// How many lines, if only some of a hunk were.
     pub lines: Option<usize>,
     /// Lines of the text before (0-based) that stay, because they were changed since.
@@ -163,11 +165,12 @@ impl Document {
     ) -> Result<Decided, DocumentError> {
         let Some(mut record) = self.record.take() else { return Ok(Decided::default()) };
         let kept = run_blocking(move || {
-            let before = record.count_pending();
+            let (before, with_lines) = (record.count_pending(), record.count_hunks());
             let decided = change(Arc::make_mut(&mut record));
             let is_part = decided.lines.is_some();
             let hunks = before.abs_diff(record.count_pending()).max(usize::from(is_part));
-            (record, Decided { hunks, ..decided })
+            let is_form = !is_part && hunks > 0 && with_lines == record.count_hunks();
+            (record, Decided { hunks, is_form, ..decided })
         });
         let (record, decided) = kept.await?;
         self.record = Some(record);
@@ -183,13 +186,16 @@ impl Document {
             let planned = run_blocking(move || {
                 let scope = narrowed(&record, scope);
                 let (planned, choice) = choose(record, &scope);
-                (planned.plan_rejection(&choice), sessions(planned.authors(&choice)))
+                let rejection = planned.plan_rejection(&choice);
+                let is_form = rejection.form.is_some() && planned.count_hunks() == 0;
+                (rejection, is_form, sessions(planned.authors(&choice)))
             });
-            let (rejection, sessions) = planned.await?;
+            let (rejection, is_form, sessions) = planned.await?;
             let hunks = rejection.hunks.len().max(usize::from(rejection.form.is_some()));
             let lines = (is_part && hunks > 0).then(|| rejection.lines());
             let conflicts = rejection.conflicts.clone();
-            let rejected = Decided { hunks, lines, conflicts, sessions, ..Decided::default() };
+            let rejected =
+                Decided { hunks, is_form, lines, conflicts, sessions, ..Decided::default() };
             if rejection.changes_nothing() {
                 if !rejection.is_empty() {
                     let now = self.version().await?;

@@ -18,9 +18,14 @@ struct Run {
 impl<O> Record<O> {
     /// How many decisions are open: each hunk is one, or the existence of a file without lines.
     pub fn count_pending(&self) -> usize {
+        self.count_hunks().max(usize::from(self.forms().by.is_some()))
+    }
+
+    /// How many hunks are pending that have lines.
+    pub fn count_hunks(&self) -> usize {
         let mut count = 0;
         self.each_run(|_, _, _| count += 1);
-        count.max(usize::from(self.forms().by.is_some()))
+        count
     }
 
     /// Passes each pending hunk with its lines in the base and in the text, in their order.

@@ -209,6 +209,7 @@ fn what_was_read(through_client: bool, unsaved: &[String]) -> String {
 fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<bool, Stopped> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let title = if old.is_some() { format!("Edit {name}") } else { format!("Create {name}") };
+    let left = if old.is_some() { "stays as it is" } else { "was not created" };
     let diff = json!([{"type": "diff", "path": path, "oldText": old, "newText": new}]);
     let line = old.map_or(1, project::bug_line);
     let locations = json!([{"path": path, "line": line}]);
@@ -217,7 +218,7 @@ fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<
     }));
     if let Err(refusal) = ask(turn, &call, &title, &diff)? {
         fail_call(turn, &call, &refusal);
-        turn.say(&format!("{refusal} `{name}` stays as it is.\n\n"))?;
+        turn.say(&format!("{refusal} `{name}` {left}.\n\n"))?;
         return Ok(false);
     }
     turn.update_call(&call, json!({"status": "in_progress"}));
@@ -233,9 +234,7 @@ fn change(turn: &mut Turn, path: &Path, old: Option<&str>, new: &str) -> Result<
         }
         Err(error) => {
             fail_call(turn, &call, &error);
-            turn.say(&format!(
-                "I could not make the change: {error}. `{name}` stays as it is.\n\n"
-            ))?;
+            turn.say(&format!("I could not make the change: {error}. `{name}` {left}.\n\n"))?;
             Ok(false)
         }
     }

@@ -313,6 +313,16 @@ case("checkhealth runs, also with a binary that says nothing of the agents", fun
   check.contains(text, "rat-nvim.log")
 end)
 
+--- Holds (Configuration): `:checkhealth rat` says what to do about a binary that is missing, and does not point to itself.
+case("checkhealth says how to get a binary that is missing", function()
+  local nvim = check.start({ binary = "/nowhere/rat-nvim" })
+  nvim:command("checkhealth rat")
+  local text = table.concat(nvim:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), "\n")
+  check.contains(text, "/nowhere/rat-nvim is missing")
+  check.contains(text, "Run `nvim -l build.lua` in ")
+  same(text:find("see :checkhealth", 1, true), nil)
+end)
+
 case("checkhealth says whether the binary was downloaded or built", function()
   local path = vim.fn.tempname()
   for _, origin in ipairs({ "(release)", "(built from source)" }) do

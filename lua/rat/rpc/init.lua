@@ -46,20 +46,25 @@ function M.binary()
   return "rat-nvim"
 end
 
---- Returns why the binary cannot be started; nil if nothing is known to prevent it.
----@return string?
-function M.obstacle()
+--- Returns what prevents the binary from being started, and what to do about it; nil if nothing is known to.
+---@return string? problem
+---@return string? advice
+function M.problem()
   if vim.fn.has("win32") == 1 then
-    return "Windows is not supported. Run Neovim and the agents inside WSL."
+    return "Windows is not supported", "Run Neovim and the agents inside WSL"
   end
   local path = M.binary()
   if vim.fn.executable(path) == 0 then
-    return ("The binary %s is missing. Run `%s` in %s, see :checkhealth rat."):format(
-      path,
-      M.BUILD,
-      vim.fn.fnamemodify(M.root(), ":~")
-    )
+    local root = vim.fn.fnamemodify(M.root(), ":~")
+    return ("The binary %s is missing"):format(path), ("Run `%s` in %s"):format(M.BUILD, root)
   end
+end
+
+--- Returns why the binary cannot be started, in a message for the user; nil if nothing is known to prevent it.
+---@return string?
+function M.obstacle()
+  local problem, advice = M.problem()
+  return problem and ("%s. %s, see :checkhealth rat."):format(problem, advice)
 end
 
 --- Returns the path of the log, which may not exist yet.

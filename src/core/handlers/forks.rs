@@ -40,9 +40,7 @@ impl State {
             return self.fork_at(id, ForkPoint::whole(session));
         }
         if !can.has(Capability::ForkAtTurn) {
-            let text =
-                format!("Forking the whole session, since {agent} cannot fork at an earlier turn");
-            self.notify(Level::Info, text);
+            self.notify(Level::Info, "Forking the whole session as it is now");
             return self.fork_at(id, ForkPoint::whole(session));
         }
         let items = prompts.iter().rev().map(|prompt| label::short(prompt, MAX_PROMPT)).collect();

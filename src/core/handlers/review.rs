@@ -146,7 +146,11 @@ impl State {
         let stays = staying.first().map(|first| {
             let count =
                 user_messages::count(staying.iter().map(|file| file.conflicts).sum(), "hunk");
-            let place = self.shorten(&first.path);
+            let paths: BTreeSet<&PathBuf> = staying.iter().map(|file| &file.path).collect();
+            let place = match paths.len() {
+                1 => self.shorten(&first.path),
+                count => format!("{count} files"),
+            };
             let advice = match action {
                 ReviewAction::Keep => ":RatAccept on the hunk itself accepts it",
                 ReviewAction::Reject => {
@@ -232,7 +236,8 @@ impl State {
         if let Some(from) = first.filter(|_| is_all) {
             return Some(format!("the rename of {}", self.shorten(from)));
         }
-        let hunks: usize = files.iter().map(|file| file.hunks).sum();
+        // Counted as the review counts them, which has none for a file without lines.
+        let hunks: usize = files.iter().filter(|file| !file.is_form).map(|file| file.hunks).sum();
         let lines: Option<usize> = changed().map(|file| file.lines).sum();
         Some(match (lines, hunks) {
             (Some(lines), _) => format!("{} in {place}", user_messages::count(lines, "line")),

@@ -345,6 +345,8 @@ pub struct ReviewedFile {
     pub lines: Option<usize>,
     /// Whether a change that is not one of lines was.
     pub is_whole: bool,
+    /// Whether the one hunk that is counted has no lines: an empty file is there or not.
+    pub is_form: bool,
     /// How many places stay as they are, because somebody has changed them since.
     pub conflicts: usize,
     /// The sessions whose changes these were.
