@@ -80,6 +80,29 @@ case("only where there are no conflicts are you told so", function()
   same(nvim:lua("return Said"), {})
 end)
 
+--- Holds (Several chats): The bar of a chat speaks of the conflicts in its own folder; the statusline speaks of all.
+case("a chat of another project does not speak of a conflict", function()
+  local nvim, folder = check.start(), vim.fn.tempname()
+  vim.fn.mkdir(folder .. "/sub", "p")
+  vim.fn.writefile({ "one" }, folder .. "/sub/a.txt")
+  nvim:command("edit " .. folder .. "/sub/a.txt")
+  nvim:open_chat({ state = "ready" })
+  nvim:lua([[
+    local buf = vim.fn.bufnr("a.txt$")
+    require("rat.document.conflict").mark(buf, { { 0, 1, { "theirs" } } })
+  ]])
+  nvim:poll("require('rat').statusline():find(':RatConflicts', 1, true) ~= nil")
+  local bar = [[
+    local chat = require("rat.chat.registry").get(1)
+    chat.cwd = ... or chat.cwd
+    return require("rat.chat.status").transcript_bar(chat, 60)
+  ]]
+  same(nvim:lua(bar):find(":RatConflicts", 1, true), nil)
+  check.contains(nvim:lua(bar, folder), ":RatConflicts")
+  same(nvim:lua(bar, folder .. "/su"):find(":RatConflicts", 1, true), nil)
+  check.contains(nvim:lua(bar, folder .. "/sub"), ":RatConflicts")
+end)
+
 case("the last window of a comparison is the user's again", function()
   local nvim, path = check.start(), vim.fn.tempname()
   vim.fn.writefile({ "one", "two" }, path)

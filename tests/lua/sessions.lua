@@ -35,4 +35,17 @@ case("an age is told in words", function()
   same(age(86400 * 8), "2026-11-13")
 end)
 
+case("a prompt that is too long for the list of turns is cut with an ellipsis", function()
+  local nvim = check.start({ columns = 120 })
+  nvim:open_chat()
+  local function turn(id, prompt)
+    local lines = { files = 1, added = 1, removed = 0, time = os.time(), undone = false }
+    return vim.tbl_extend("error", { root = "/", id = id, prompt = prompt }, lines)
+  end
+  local long = "rename the function in all of these files, please"
+  nvim:say("turns", { chat = 1, items = { turn("1", long), turn("2", "short") } })
+  nvim:poll_screen("rename the function in all of these… · 1 file")
+  nvim:poll_screen("short · 1 file")
+end)
+
 check.finish()

@@ -80,13 +80,49 @@ case("what waits is whole however narrow the chat and however long the turn", fu
     local bar = vim.wo[win].winbar
     return vim.api.nvim_eval_statusline(bar, { winid = win, use_winbar = true }).str
   ]]
-  for width = 34, 80 do
+  for width = 12, 80 do
     local bar = nvim:lua(shown, width)
-    check.contains(bar, "waiting ")
-    assert(bar:find(":RatAllow :RatDeny $"), width .. bar)
+    if width >= 28 then
+      check.contains(bar, "waiting ")
+    end
+    assert(bar:find(width >= 20 and ":RatAllow :RatDeny $" or ":RatAllow $"), width .. bar)
     same(bar:find("<", 1, true), nil, width .. bar)
   end
   check.contains(nvim:lua(shown, 60), "waiting 1h 02m")
+end)
+
+--- Holds (Windows and views): The bars of a chat cut no command in the middle, however narrow it is.
+case("no bar cuts a word however narrow the chat", function()
+  local nvim = check.start({ columns = 60 })
+  nvim:open_chat({ state = "waiting", permissions = { check.permission(1) } })
+  check.contains(nvim:screen(), ":RatAllow :RatDeny")
+  local shown = [[
+    local name, width = ...
+    local win = vim.fn.bufwinid(name)
+    vim.api.nvim_win_set_width(win, width)
+    require("rat.view.window").refresh(require("rat.chat.registry").get(1))
+    return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str
+  ]]
+  local whole = { "", "waiting", "ready", ":RatAllow", ":RatDeny" }
+  local all = { "ga allow once", "gr reject", "<C-c> cancel" }
+  for width = 14, 58 do
+    for word in nvim:lua(shown, "rat://claude/1", width):gmatch("%S+") do
+      local is_title = word:find("^[Cc]laude") or word:find("…$") or word == "Code"
+      assert(is_title or vim.list_contains(whole, word), width .. word)
+    end
+    local bar = nvim:lua(shown, "rat://claude/1/prompt", width)
+    for i, part in ipairs(vim.split(vim.trim(bar), " · ", { plain = true })) do
+      assert(part == all[i] or part == all[i]:match("^%S+"), width .. bar)
+    end
+    check.contains(bar, width >= 41 and "<C-c> cancel" or width >= 34 and "<C-c>" or "ga")
+  end
+  nvim:status({ state = "ready" })
+  say_options(nvim, "ask", "m1")
+  for width = 8, 58 do
+    local bar = nvim:lua(shown, "rat://claude/1", width)
+    check.contains(bar, "ready")
+    same(bar:find("<", 1, true), nil, width .. bar)
+  end
 end)
 
 --- Holds (Windows and views): Mode, model and elapsed time are on the screen.

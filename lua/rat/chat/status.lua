@@ -150,10 +150,10 @@ local function queue_hint(status)
   end
 end
 
----@param text string escaped
+---@param text string escaped, perhaps with highlight groups
 ---@return integer
 local function cells(text)
-  return vim.fn.strdisplaywidth((text:gsub("%%%%", "%%")))
+  return vim.fn.strdisplaywidth((text:gsub("%%#%w+#", ""):gsub("%%%*", ""):gsub("%%%%", "%%")))
 end
 
 --- Joins as many parts as fit. The first one, which is the most important, is always included.
@@ -198,9 +198,10 @@ local function name_of(chat, category)
   return choice and escape(shorten(one_line(choice.name), NAME_CELLS))
 end
 
+---@param folder? string only conflicts in files below it
 ---@return string?
-local function conflict_hint()
-  local count = conflict.count()
+local function conflict_hint(folder)
+  local count = conflict.count(folder)
   if count > 0 then
     return count == 1 and ":RatConflicts" or count .. " :RatConflicts"
   end
@@ -209,7 +210,39 @@ end
 --- A title is not shortened further than this, in cells.
 local MIN_TITLE = 4
 
---- Returns the winbar of the transcript: the agent, its state, and what waits for the user, which is never cut off.
+--- What is shown of commands where they do not fit.
+---@param words string with a blank between them
+---@param width integer cells
+---@return string
+local function whole_words(words, width)
+  local shown = ""
+  for word in words:gmatch("%S+") do
+    local longer = shown == "" and word or shown .. " " .. word
+    if cells(longer) > width then
+      break
+    end
+    shown = longer
+  end
+  return shown
+end
+
+--- The winbar of a transcript that is too narrow for a title: what waits for the user, else the state.
+---@param urgent string? escaped
+---@param state string escaped
+---@param name "running"|string the state's name
+---@param width integer cells
+---@return string
+local function narrow_bar(urgent, state, name, width)
+  local words = urgent and whole_words(urgent, width - 2) or ""
+  local beside = words == "" and 0 or cells(words) + 1
+  local shown = cells(state) + beside + 2 <= width and highlight(name) .. state .. "%*" or ""
+  if words == "" or shown == "" then
+    return (" %s%%< "):format(words .. shown)
+  end
+  return (" %s%%= %s%%< "):format(shown, words)
+end
+
+--- Returns the winbar of the transcript: the agent, its state, and what waits for the user, of which no word is cut off.
 ---@param chat rat.Chat
 ---@param width integer of the window, in cells
 ---@return string
@@ -218,8 +251,9 @@ function M.transcript_bar(chat, width)
   local parts = {}
   vim.list_extend(parts, { request_hint(chat) or nil })
   vim.list_extend(parts, { form_hint(status) or nil })
-  vim.list_extend(parts, { conflict_hint() or nil })
+  vim.list_extend(parts, { conflict_hint(chat.cwd) or nil })
   vim.list_extend(parts, { queue_hint(status) or nil })
+  local urgent = parts[1]
   vim.list_extend(parts, { name_of(chat, "mode") })
   vim.list_extend(parts, { percent(status.usage) or nil })
   vim.list_extend(parts, { name_of(chat, "model") })
@@ -227,6 +261,12 @@ function M.transcript_bar(chat, width)
   local state = state_of(status)
   -- The first part is always shown whole. The title and the elapsed time get the room that it leaves.
   local room = width - cells(parts[1] or "") - cells(state) - 5
+  if room < MIN_TITLE and not urgent then
+    parts, room = {}, width - cells(state) - 5
+  end
+  if room < MIN_TITLE then
+    return narrow_bar(urgent, state, status.state, width)
+  end
   local project = elsewhere.name(chat)
   local name = project and ("%s: %s"):format(one_line(project), chat.title) or chat.title
   local elapsed = clock.elapsed(chat)
@@ -320,21 +360,44 @@ local function in_insert_mode(keys)
   return here, after_escape
 end
 
---- Returns the winbar of the prompt: what the keys do in the current state and mode.
----@param chat rat.Chat
+--- Joins the parts of a prompt's bar that fit: where there is no room for what a key does, the key alone.
+---@param parts [string, string][] escaped: the whole part, and the key
+---@param width integer cells
 ---@return string
-function M.prompt_bar(chat)
+local function join_keys(parts, width)
+  local joined = ""
+  for _, part in ipairs(parts) do
+    local separator = joined == "" and "" or punctuation.own(" · ")
+    for _, text in ipairs(part) do
+      if cells(joined .. separator .. text) <= width then
+        joined = joined .. separator .. text
+        break
+      end
+    end
+  end
+  return joined
+end
+
+--- Returns the winbar of the prompt: what the keys do in the current state and mode. No word of it is cut off.
+---@param chat rat.Chat
+---@param width integer of the window, in cells
+---@return string
+function M.prompt_bar(chat, width)
+  ---@type [string, string][]
   local parts = {}
   local project = elsewhere.name(chat)
   if project then
-    parts[1] = ("%%#RatKey#in %s%%*"):format(escape(one_line(project)))
+    local name = escape(shorten(one_line(project), math.max(MIN_TITLE, width - 4)))
+    name = ("%%#RatKey#in %s%%*"):format(name)
+    parts[1] = { name, name }
   end
   ---@param keys string[][]
   ---@param before string
   local function add(keys, before)
     for _, key in ipairs(config_keys.current(keys)) do
       local word = key[2] ~= "" and " " .. key[2] or ""
-      parts[#parts + 1] = ("%s%%#RatKey#%s%%*%s"):format(before, escape(key[1]), word)
+      local shown = ("%s%%#RatKey#%s%%*"):format(before, escape(key[1]))
+      parts[#parts + 1] = { shown .. word, shown }
       before = ""
     end
   end
@@ -346,7 +409,7 @@ function M.prompt_bar(chat)
   else
     add(keys, "")
   end
-  return " " .. punctuation.join(parts) .. "%<"
+  return " " .. join_keys(parts, width - 1) .. "%<"
 end
 
 --- Returns the status of a chat for the public API, |rat.status()|.

@@ -4,16 +4,17 @@ local chooser = require("rat.ask.chooser")
 local registry = require("rat.chat.registry")
 local rpc = require("rat.rpc")
 local sessions = require("rat.chat.sessions")
+local text_of = require("rat.util.text")
 
 local M = {}
 
---- Longest prompt in the list, in characters.
+--- Longest prompt in the list, in cells.
 local MAX_PROMPT = 36
 
 ---@param turn rat.msg.ListedTurn
 ---@return string
 local function label(turn)
-  local prompt = vim.fn.strcharpart(turn.prompt, 0, MAX_PROMPT)
+  local prompt = text_of.shorten(turn.prompt, MAX_PROMPT)
   local files = turn.files == 1 and "1 file" or turn.files .. " files"
   if turn.files == 0 then
     files = "only folders"

@@ -154,9 +154,20 @@ function M.on_count(listener)
 end
 
 --- Returns the number of undecided conflicts in all buffers.
+---@param folder? string only those in files below it
 ---@return integer
-function M.count()
-  return undecided
+function M.count(folder)
+  if not folder or undecided == 0 then
+    return undecided
+  end
+  local real = vim.uv.fs_realpath(folder) or folder
+  local count = 0
+  for _, conflict in ipairs(M.list()) do
+    local name = api.nvim_buf_get_name(conflict.buf)
+    local path = vim.uv.fs_realpath(name) or name
+    count = count + (vim.startswith(path, (real:gsub("/*$", "/"))) and 1 or 0)
+  end
+  return count
 end
 
 local function recount()
