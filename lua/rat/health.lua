@@ -46,9 +46,9 @@ end
 local function check_binary()
   health.start("rat-nvim")
   local build = ("Run `%s` in %s"):format(rpc.BUILD, rpc.root())
-  local obstacle, advice = rpc.problem()
+  local obstacle = rpc.problem()
   if obstacle then
-    return health.error(obstacle, { advice, "Or set `binary`, see :help rat-options" })
+    return health.error(obstacle, { build, "Or set `binary`, see :help rat-options" })
   end
   local path = vim.fn.exepath(rpc.binary())
   local output, problem = run({ path, "--version" })
