@@ -206,7 +206,7 @@ fn what_cannot_be_merged_is_named() {
         assert!(page.contains(line), "{line} is not in\n{page}");
     }
     chat.nvim.input("1<CR>");
-    for part in ["left added.txt as", "left open.txt as", "left src/1.txt as", "left 1"] {
+    for part in ["added.txt as", "open.txt as it", "src/1.txt as it", "file more"] {
         chat.nvim.poll_screen(part);
     }
     assert_eq!(read(&chat, "src/3.txt"), "zero\none\ntwo 3\nthree\nfour\n");
