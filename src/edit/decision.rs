@@ -224,7 +224,7 @@ impl<O> Record<O> {
     }
 
     /// Returns the steps that brought a line or took it away.
-    pub(super) fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
+    fn steps_of(&self, id: LineId) -> impl Iterator<Item = StepId> {
         let line = self.weave.line(id);
         let revivals = self.weave.revivals(id).iter();
         let revivals = revivals.flat_map(|revival| revival.away.into_iter().chain(revival.back));
@@ -256,8 +256,9 @@ impl<O> Record<O> {
         self.keep_pending(changes, choice.form.is_some())
     }
 
-    /// Finds lines that a pending step has brought and a chosen one has replaced, so that they are in neither text. Not kept,
-    /// they could be rejected without being seen, and would not come back with the undo of the step that replaced them.
+    /// Finds lines that are in neither text: a pending step has brought them and a chosen one has replaced them, or a chosen one has
+    /// brought them and the user has taken them away. Not kept, they could be rejected without being seen, and would not come
+    /// back with the undo of the step that replaced them; and they would come alone with an undo in the editor.
     fn hidden_below(
         &self,
         cluster: &Cluster,
@@ -271,8 +272,8 @@ impl<O> Record<O> {
             let line = self.weave.line(*id);
             !line.is_alive() && !self.is_in_base(*id, line)
         };
-        let is_replaced = |id: &LineId| self.weave.takers(*id).any(|by| chosen.contains(&by));
-        let lines = cluster.lines.iter().filter(|id| is_hidden(id) && is_replaced(id));
+        let is_of_chosen = |id: &LineId| self.steps_of(*id).any(|by| chosen.contains(&by));
+        let lines = cluster.lines.iter().filter(|id| is_hidden(id) && is_of_chosen(id));
         lines.flat_map(|id| of(*id)).filter(|(id, step)| self.is_pending(*id, *step)).collect()
     }
 

@@ -88,8 +88,7 @@ impl<O> Record<O> {
         self.each_run_and_hidden(|base, text, lines, _| each(base, text, lines));
     }
 
-    /// The same, and the lines there that are in neither: an agent has brought them, and another or the user has taken them
-    /// away. Once the lines that they replaced are decided on, they must not come alone with an undo in the editor.
+    /// The same, and the lines there that are in neither: one agent has brought them, and another has taken them away.
     pub(super) fn each_run_and_hidden(
         &self,
         mut each: impl FnMut(Range<usize>, Range<usize>, &[LineId], &[LineId]),
@@ -110,7 +109,7 @@ impl<O> Record<O> {
                     lines.clear();
                 }
                 hidden.clear();
-            } else if line.exists && self.steps_of(id).any(|step| self.is_pending(id, step)) {
+            } else if line.dead.is_some_and(|step| self.is_pending(id, step)) {
                 hidden.push(id);
             }
             base += usize::from(in_base);
