@@ -146,6 +146,11 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input("i/rev<C-x><C-u>");
             chat.poll_draft(&["/review"]);
         }
+        (_, "<S-Tab>") => {
+            chat.nvim.input(if mode == "i" { "i<S-Tab>" } else { key });
+            chat.nvim.poll("the modes", |nvim| nvim.messages().contains("has no modes"));
+        }
+        ("n", "gO") => expect_outline(chat),
         ("n", "g?") => expect_help(chat),
         (_, "gf" | "gF" | "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
             chat.nvim.input("isee file.txt:2.<Esc>");
@@ -229,6 +234,11 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the user's window alone", "vim.fn.winnr('$')", &json!(1));
         }
+        (_, "<S-Tab>") => {
+            chat.nvim.input(if mode == "i" { "i<S-Tab>" } else { key });
+            chat.nvim.poll("the modes", |nvim| nvim.messages().contains("has no modes"));
+        }
+        ("n", "gO") => expect_outline(chat),
         ("n", "g?") => expect_help(chat),
         ("n", key) => expect_answer(chat, request, key),
         _ => panic!("{mode} {key} is listed and has no case"),
@@ -317,6 +327,17 @@ fn expect_answer(chat: &mut Chat, request: Pending, key: &str) {
         }
     };
     assert_eq!(chat.answer(request)["outcome"], outcome);
+}
+
+/// The prompts, of which `<CR>` goes to one.
+fn expect_outline(chat: &mut Chat) {
+    chat.go_to("latest prompt");
+    chat.nvim.input("gO");
+    let list = "{ vim.bo.filetype, vim.fn.line('.'), vim.tbl_map(function(it) return it.text end, vim.fn.getloclist(0)) }";
+    let wanted = json!(["qf", 2, ["earlier prompt", "latest prompt"]]);
+    poll_lua(&mut chat.nvim, "the prompts", list, &wanted);
+    chat.nvim.input("1G<CR>j");
+    poll_lua(&mut chat.nvim, "the first", "vim.fn.getline('.')", &json!("earlier prompt"));
 }
 
 fn expect_help(chat: &mut Chat) {

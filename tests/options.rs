@@ -1,6 +1,6 @@
 //! Options and modes of a session in real Neovim: shown, completed, picked, set by command and by configuration.
 
-use crate::support::{Chat, Nvim};
+use crate::support::{Chat, Nvim, PROMPT, TRANSCRIPT};
 use serde_json::{Value as Json, json};
 
 /// `mode`, a grouped `model`, a boolean, a type and a category nobody knows.
@@ -95,6 +95,35 @@ fn a_boolean_goes_out_as_one() {
         nvim.command("RatOption web");
         nvim.screen().contains("on (current)")
     });
+}
+
+/// Holds (Options and logins): `<S-Tab>` sets the next mode of the agent, in Insert mode, too, and twice before it answers.
+#[test]
+fn a_key_sets_the_next_mode() {
+    let mut chat = opened_with(json!({"configOptions": options("plan", "f1", false)}));
+    poll_mode(&mut chat.nvim, "Plan");
+    let mut asked = |chat: &mut Chat, value: &str| {
+        let request = chat.agent.expect_request("session/set_config_option");
+        let wanted = json!({"sessionId": "s1", "configId": "mode", "value": value});
+        assert_eq!(request.params, wanted);
+        request
+    };
+    chat.nvim.enter(PROMPT);
+    chat.nvim.input("ia draft<S-Tab>");
+    let request = asked(&mut chat, "code");
+    chat.nvim.input("<S-Tab>");
+    chat.agent.reply(&request, json!({"configOptions": options("code", "f1", false)}));
+    let request = asked(&mut chat, "plan");
+    chat.agent.reply(&request, json!({"configOptions": options("plan", "f1", false)}));
+    poll_mode(&mut chat.nvim, "Plan");
+    assert_eq!(chat.nvim.eval("vim.fn.mode()"), "i");
+    chat.poll_draft(&["a draft"]);
+    chat.nvim.input("<Esc>");
+    chat.nvim.enter(TRANSCRIPT);
+    chat.nvim.input("<S-Tab>");
+    let request = asked(&mut chat, "code");
+    chat.agent.reply(&request, json!({"configOptions": options("code", "f1", false)}));
+    poll_mode(&mut chat.nvim, "Write code");
 }
 
 #[test]

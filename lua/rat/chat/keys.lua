@@ -193,8 +193,29 @@ end
 
 ---@type rat.Key[]
 local everywhere = {
+  {
+    modes = { "n" },
+    lhs = "gO",
+    doc = "list the prompts of the chat",
+    run = function(chat)
+      require("rat.chat.outline").open(chat)
+    end,
+  },
   { modes = { "n" }, lhs = "g?", doc = "list these keys", run = show_help },
 }
+
+---@param modes string[]
+---@return rat.Key
+local function next_mode(modes)
+  return {
+    modes = modes,
+    lhs = "<S-Tab>",
+    doc = "next mode of the agent",
+    run = function(chat)
+      require("rat.chat.options").next_mode(chat)
+    end,
+  }
+end
 
 ---@type rat.Key[]
 local prompt_keys = {
@@ -272,6 +293,7 @@ local prompt_keys = {
     end,
   },
   { modes = { "i" }, lhs = "<C-x><C-u>", doc = "complete /command, @context or @file" },
+  next_mode({ "n", "i" }),
 }
 
 --- Like |za|, but in the line above a fold, too, since that line is its title.
@@ -310,6 +332,7 @@ local view_keys = {
 
 ---@type rat.Key[]
 local transcript_keys = {
+  next_mode({ "n" }),
   {
     modes = { "n" },
     lhs = "<CR>",

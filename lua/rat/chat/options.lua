@@ -109,6 +109,33 @@ local function summary(option)
   return ("%s: %s"):format(option.name, current)
 end
 
+--- How long an agent has to answer, in ms, so that the next key goes on from the mode that it was asked for.
+local ANSWERS_WITHIN = 2000
+--- The mode that a chat was asked for last, and when.
+---@type table<rat.Chat, {value: string, at: integer}>
+local asked = setmetatable({}, { __mode = "k" })
+
+--- Sets the mode after the current one, in the agent's order.
+---@param chat rat.Chat
+function M.next_mode(chat)
+  local modes
+  for _, option in ipairs(chat.options or {}) do
+    modes = modes or option.category == "mode" and option
+  end
+  if not (chat.id and modes and modes.choices[1]) then
+    return notify.info(("%s has no modes"):format(chat.title))
+  end
+  local following, last, now = modes.choices[1], asked[chat], vim.uv.now()
+  local before = last and now - last.at < ANSWERS_WITHIN and last.value or modes.current
+  for at, choice in ipairs(modes.choices) do
+    if choice.value == before then
+      following = modes.choices[at + 1] or following
+    end
+  end
+  asked[chat] = { value = following.value, at = now }
+  rpc.notify("option", { chat = chat.id, option = modes.id, value = following.value })
+end
+
 --- Sets an option, and lets the user choose what is not given.
 ---@param word string? an option's id, category or name
 ---@param value string? a value or its name
