@@ -99,6 +99,16 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input(key);
             chat.agent.expect_notification("session/cancel");
         }
+        ("i", "<C-c>") => {
+            chat.nvim.input("idraft<C-c><C-c><C-c>");
+            poll_lua(&mut chat.nvim, "Normal mode", "vim.fn.mode()", &json!("n"));
+            assert_eq!(chat.agent.unexpected(), [""; 0], "it leaves Insert mode only");
+            chat.nvim.poll("a cancelled turn", |nvim| {
+                nvim.input("<C-c>");
+                nvim.status()["state"] == json!("cancelling")
+            });
+            chat.agent.expect_notification("session/cancel");
+        }
         ("n", "gd") => expect_diff(chat),
         (_, "<Up>") => {
             chat.nvim.input(if mode == "i" { "i<Up>" } else { "<Up>" });

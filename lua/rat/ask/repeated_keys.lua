@@ -1,5 +1,5 @@
 --- Keeps a repeated key from doing what the user did not mean. Of keys pressed in quick succession, all answer only what was
---- waiting when the first one was pressed; and the key that closes a window does nothing to what is below it.
+--- waiting when the first one was pressed; and the key that closes a window, or leaves Insert mode, does nothing to what is below it.
 local notify = require("rat.util.notify")
 
 local M = {}
@@ -40,12 +40,12 @@ end
 
 local closed_at = -math.huge
 
---- Records that the user has closed a window by <C-c>.
+--- Records that the user has closed a window, or left Insert mode, by <C-c>.
 function M.closed()
   closed_at = vim.uv.now()
 end
 
---- Returns whether a <C-c> may be one more for a window that is closed already.
+--- Returns whether a <C-c> may be one more for what is closed, or left, already.
 ---@return boolean
 function M.was_just_closed()
   return vim.uv.now() - closed_at < REPEAT_MS

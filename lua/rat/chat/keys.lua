@@ -240,6 +240,16 @@ local prompt_keys = {
     end,
   },
   {
+    modes = { "i" },
+    lhs = "<C-c>",
+    doc = "leave Insert mode",
+    expr = true,
+    run = function(_, lhs)
+      repeated_keys.closed()
+      return lhs
+    end,
+  },
+  {
     modes = { "n" },
     lhs = "gd",
     doc = "show the request's diff",
