@@ -117,6 +117,19 @@ fn declining_and_cancelling_are_two_answers() {
     }
 }
 
+/// Holds (Forms and URLs): A form can be cancelled before the check of what was entered has come back.
+#[test]
+fn a_form_is_cancelled_although_it_is_being_checked() {
+    for (keys, action) in [("gagc", "cancel"), ("gagr", "decline"), ("gagagagc", "cancel")] {
+        let mut chat = in_turn();
+        let pending = chat.form(json!({"a": {"type": "string"}}), json!(["a"]));
+        chat.nvim.input(keys);
+        assert_eq!(chat.answer(pending), json!({"action": action}), "{keys}");
+        chat.nvim.poll_state("running");
+        chat.nvim.poll_no("ga send");
+    }
+}
+
 /// ACP 125.
 /// Holds (Forms and URLs): However the window of a form is closed, the agent keeps waiting, and what was entered is kept.
 #[test]

@@ -24,7 +24,7 @@ local show
 ---@field last_row? rat.Row that of the cursor when its window was closed
 ---@field has_warned? boolean whether the user was told of a draft that would not be sent
 ---@field tried? boolean whether the user has tried to answer it
----@field sent? boolean whether an answer was sent and the binary has not replied
+---@field sent? "accept"|"decline"|"cancel" the answer that was sent and to which the binary has not replied
 ---@field window? rat.FormWindow while it is open
 ---@field wait? {close: fun()} while it waits to open by itself
 
@@ -82,7 +82,8 @@ end
 ---@param form rat.Form
 ---@param action "accept"|"decline"|"cancel"
 function M.answer(form, action)
-  if form.sent then
+  -- What does not pass the check can still be declined, before the binary has said so.
+  if form.sent and (action == "accept" or form.sent ~= "accept") then
     return
   end
   local draft = action == "accept" and not form.has_warned and draft_of(form)
@@ -93,7 +94,7 @@ function M.answer(form, action)
     return notify.warn(text:format(draft.title, open, send_it))
   end
   form.tried = true
-  form.sent = true
+  form.sent = action
   send(form, action)
   if action ~= "accept" then
     close(form)
@@ -196,7 +197,7 @@ function M.problems(payload)
   if not form then
     return
   end
-  form.sent = nil
+  form.sent = form.sent ~= "accept" and form.sent or nil
   form.problems = {}
   for _, problem in ipairs(payload.problems) do
     -- No error is shown for a field that the user has not reached yet.
