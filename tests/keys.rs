@@ -99,16 +99,7 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input(key);
             chat.agent.expect_notification("session/cancel");
         }
-        ("i", "<C-c>") => {
-            chat.nvim.input("idraft<C-c><C-c><C-c>");
-            poll_lua(&mut chat.nvim, "Normal mode", "vim.fn.mode()", &json!("n"));
-            assert_eq!(chat.agent.unexpected(), [""; 0], "it leaves Insert mode only");
-            chat.nvim.poll("a cancelled turn", |nvim| {
-                nvim.input("<C-c>");
-                nvim.status()["state"] == json!("cancelling")
-            });
-            chat.agent.expect_notification("session/cancel");
-        }
+        ("i", "<C-c>") => expect_a_cancel_at_last(chat),
         ("n", "gd") => expect_diff(chat),
         (_, "<Up>") => {
             chat.nvim.input(if mode == "i" { "i<Up>" } else { "<Up>" });
@@ -156,10 +147,7 @@ fn every_key_of_the_prompt_does_what_it_says() {
             chat.nvim.input("i/rev<C-x><C-u>");
             chat.poll_draft(&["/review"]);
         }
-        (_, "<S-Tab>") => {
-            chat.nvim.input(if mode == "i" { "i<S-Tab>" } else { key });
-            chat.nvim.poll("the modes", |nvim| nvim.messages().contains("has no modes"));
-        }
+        (_, "<S-Tab>") => expect_modes(chat, mode),
         ("n", "gO") => expect_outline(chat),
         ("n", "g?") => expect_help(chat),
         (_, "gf" | "gF" | "<C-w>f" | "<C-w><C-f>" | "<C-w>F" | "<C-w>gf" | "<C-w>gF") => {
@@ -244,10 +232,7 @@ fn every_key_of_the_transcript_does_what_it_says() {
             chat.nvim.input(key);
             poll_lua(&mut chat.nvim, "the user's window alone", "vim.fn.winnr('$')", &json!(1));
         }
-        (_, "<S-Tab>") => {
-            chat.nvim.input(if mode == "i" { "i<S-Tab>" } else { key });
-            chat.nvim.poll("the modes", |nvim| nvim.messages().contains("has no modes"));
-        }
+        (_, "<S-Tab>") => expect_modes(chat, mode),
         ("n", "gO") => expect_outline(chat),
         ("n", "g?") => expect_help(chat),
         ("n", key) => expect_answer(chat, request, key),
@@ -337,6 +322,23 @@ fn expect_answer(chat: &mut Chat, request: Pending, key: &str) {
         }
     };
     assert_eq!(chat.answer(request)["outcome"], outcome);
+}
+
+/// The first ones only leave Insert mode.
+fn expect_a_cancel_at_last(chat: &mut Chat) {
+    chat.nvim.input("idraft<C-c><C-c><C-c>");
+    poll_lua(&mut chat.nvim, "Normal mode", "vim.fn.mode()", &json!("n"));
+    assert_eq!(chat.agent.unexpected(), [""; 0], "it leaves Insert mode only");
+    chat.nvim.poll("a cancelled turn", |nvim| {
+        nvim.input("<C-c>");
+        nvim.status()["state"] == json!("cancelling")
+    });
+    chat.agent.expect_notification("session/cancel");
+}
+
+fn expect_modes(chat: &mut Chat, mode: &str) {
+    chat.nvim.input(if mode == "i" { "i<S-Tab>" } else { "<S-Tab>" });
+    chat.nvim.poll("the modes", |nvim| nvim.messages().contains("has no modes"));
 }
 
 /// The prompts, of which `<CR>` goes to one.

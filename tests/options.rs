@@ -102,7 +102,7 @@ fn a_boolean_goes_out_as_one() {
 fn a_key_sets_the_next_mode() {
     let mut chat = opened_with(json!({"configOptions": options("plan", "f1", false)}));
     poll_mode(&mut chat.nvim, "Plan");
-    let mut asked = |chat: &mut Chat, value: &str| {
+    let asked = |chat: &mut Chat, value: &str| {
         let request = chat.agent.expect_request("session/set_config_option");
         let wanted = json!({"sessionId": "s1", "configId": "mode", "value": value});
         assert_eq!(request.params, wanted);
