@@ -56,9 +56,13 @@ fn the_token_is_not_in_the_traffic() {
     chat.nvim.command("RatTrace");
     chat.nvim.poll_screen("session/new");
     chat.nvim.command("RatTrace save trace.jsonl");
-    chat.nvim.poll("the file", |nvim| nvim.eval("vim.fn.filereadable('trace.jsonl')") == json!(1));
-    let saved = fs::read_to_string(chat.path("trace.jsonl")).unwrap();
-    assert!(saved.contains("RAT_NVIM_TOKEN") && !saved.contains(&token), "{saved}");
+    let file = chat.path("trace.jsonl");
+    let saved = chat.nvim.poll_for("the whole file", |_| {
+        fs::read_to_string(&file)
+            .ok()
+            .filter(|saved| saved.contains("RAT_NVIM_TOKEN") && saved.ends_with('\n'))
+    });
+    assert!(!saved.contains(&token), "{saved}");
 }
 
 fn servers_with_token_in_arguments(servers: &Json, token: &str) -> usize {

@@ -68,7 +68,9 @@ case("what is entered is told as it is, and what is not there is left out", func
   same(nvim:heard("elicitation", 5).action, "accept")
   nvim:input("ga")
   nvim:input("gr")
-  same(nvim:heard("elicitation", 5).action, "accept", "one answer is on its way")
+  same(nvim:heard("elicitation", 6).action, "decline", "what does not pass the check is declined")
+  nvim:input("gc")
+  same(nvim:heard("elicitation", 6).action, "decline", "one answer is on its way")
 end)
 
 case("problems show once the user has been there, or wants to send", function()
