@@ -10,10 +10,10 @@ local location = require("rat.view.location")
 local notify = require("rat.util.notify")
 local permission = require("rat.ask.permission")
 local prompt = require("rat.chat.prompt")
-local question_list = require("rat.ask.question_list")
 local queue_page = require("rat.view.queue_page")
 local registry = require("rat.chat.registry")
 local request_diff = require("rat.diff.request")
+local request_keys = require("rat.chat.request_keys")
 local request_list = require("rat.ask.request_list")
 local rpc = require("rat.rpc")
 local slash = require("rat.chat.slash")
@@ -29,27 +29,6 @@ local M = {}
 ---@field doc string
 ---@field run? fun(chat: rat.Chat, lhs: string): string? nil if Neovim's own key is used; with `expr` it returns keys
 ---@field expr? boolean whether it is an <expr> mapping
-
---- Returns what <CR> does in the current line.
----@return table?
-local function current_action()
-  if vim.fn.foldclosed(".") ~= -1 then
-    return { kind = "fold" }
-  end
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  return ui.action(vim.api.nvim_get_current_buf(), row)
-end
-
---- Returns the permission request of the card under the cursor.
----@return integer? id
-local function request_under_cursor()
-  local action = current_action()
-  if action and action.kind == "permission" then
-    return action.id
-  end
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  return line_format.request(vim.api.nvim_get_current_buf(), row)
-end
 
 ---@param chat rat.Chat
 ---@param action table
@@ -85,63 +64,10 @@ local function run_action(chat, action)
   end
 end
 
---- Returns the request that a key means: that of the card under the cursor, else the only one that waits. Tells the user if
---- there is none.
----@param chat rat.Chat
----@return rat.Request?
-local function request_meant(chat)
-  local in_prompt = select(2, registry.of(vim.api.nvim_get_current_buf())) == "prompt"
-  local id = not in_prompt and request_under_cursor() or request_list.single(chat)
-  local request = id and request_list.get(chat, id)
-  if not request then
-    local several = #chat.status.permissions > 1
-    notify.info(
-      several and "Several requests are waiting. Put the cursor on one, or use :RatPermission."
-        or question_list.count(chat) > 0 and "A question is waiting: :RatPermission shows it"
-        or "No permission request is waiting"
-    )
-  end
-  return request
-end
-
----@param allow boolean
----@return fun(chat: rat.Chat)
-local function decide_request(allow)
-  return function(chat)
-    if permission.answer_write(chat, allow) then
-      return
-    end
-    local request = request_meant(chat)
-    if request and permission.is_meant(request) then
-      permission.decide(request, allow)
-    end
-  end
-end
-
----@param chat rat.Chat
----@param lhs string
-local function answer_request(chat, lhs)
-  permission.press()
-  local request, number = request_meant(chat), tonumber(lhs:sub(-1)) --[[@as integer]]
-  if not request or not permission.is_meant(request) then
-    return
-  elseif not permission.choose_number(chat, request.permission.id, number) then
-    notify.info(("The request has no option %d"):format(number))
-  end
-end
-
----@param chat rat.Chat
-local function make_rule(chat)
-  local request = request_meant(chat)
-  if request then
-    require("rat.ask.rule").suggest(request)
-  end
-end
-
 ---@param chat rat.Chat
 local function show_diff(chat)
   local buf, row = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1] - 1
-  local id, tool_call = request_under_cursor(), line_format.tool_call(buf, row)
+  local id, tool_call = request_keys.under_cursor(), line_format.tool_call(buf, row)
   if not id and tool_call then
     return rpc.notify("diff", { chat = chat.id, tool_call = tool_call })
   end
@@ -254,7 +180,7 @@ local prompt_keys = {
     lhs = "gd",
     doc = "show the request's diff",
     run = function(chat)
-      local request = request_meant(chat)
+      local request = request_keys.meant(chat)
       if request then
         request_diff.open(chat, request.permission.id)
       end
@@ -348,7 +274,7 @@ local transcript_keys = {
     lhs = "<CR>",
     doc = "open what is under the cursor",
     run = function(chat)
-      local action = current_action()
+      local action = request_keys.current_action()
       if action then
         run_action(chat, action)
       else
@@ -421,7 +347,7 @@ end
 
 ---@param chat rat.Chat
 local function open_file(chat)
-  local action = current_action()
+  local action = request_keys.current_action()
   if action and action.kind == "location" then
     return run_action(chat, action)
   end
@@ -439,21 +365,6 @@ for i, lhs in ipairs(link.FILE_KEYS) do
   }
 end
 
----@type rat.Key[]
-local answer_keys = {
-  { modes = { "n" }, lhs = "ga", doc = "allow the request once", run = decide_request(true) },
-  { modes = { "n" }, lhs = "gr", doc = "reject the request", run = decide_request(false) },
-  { modes = { "n" }, lhs = "gA", doc = "make a rule of the request", run = make_rule },
-}
-for digit = 1, 9 do
-  answer_keys[digit + 3] = {
-    modes = { "n" },
-    lhs = "g" .. digit,
-    doc = "answer the request with that option",
-    run = answer_request,
-  }
-end
-
 --- Returns the keys of a view in the order in which `g?` lists them.
 ---@param view rat.View
 ---@return rat.Key[]
@@ -461,7 +372,7 @@ function M.of(view)
   local list = {}
   for _, part in ipairs({
     view == "prompt" and prompt_keys or transcript_keys,
-    answer_keys,
+    request_keys.keys,
     file_keys,
     view ~= "prompt" and view_keys or {},
     everywhere,
