@@ -60,7 +60,9 @@ impl CallTimes {
         let is_known = times.spans.iter().any(|it| it.call == *call);
         let open = times.spans.iter_mut().rev().find(|it| it.call == *call && it.to.is_none());
         match (open, state) {
-            (Some(_), CallState::Runs) | (None, CallState::Waits) => {}
+            // An agent may tell the kind later than the call itself.
+            (Some(span), CallState::Runs) => span.is_command = is_command,
+            (None, CallState::Waits) => {}
             (Some(span), CallState::Waits | CallState::Ended) => span.to = Some(now),
             (None, CallState::Runs) => {
                 let call = call.clone();
@@ -207,6 +209,10 @@ mod tests {
         assert_eq!(began(&other, 1_500), None);
         times.is(&by(Some("a")), Runs, true, at(9_000));
         assert_eq!(began(&by(Some("a")), 9_100), Some(at(9_000)));
+        // An agent may tell the kind later.
+        assert_eq!(began(&by(Some("e")), 9_200), None);
+        times.is(&by(Some("e")), Runs, true, at(9_300));
+        assert_eq!(began(&by(Some("e")), 9_400), Some(at(9_000)));
     }
 
     #[test]
