@@ -96,7 +96,7 @@ impl Go {
         })
     }
 
-    /// What a session has: the commands as they were configured.
+    /// Returns the one option of a session: the commands that the settings name.
     fn setup(&self) -> SessionSetup {
         let option = self.named.clone().map(|value| {
             let choice = Choice {

@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The options that a session is created with.
 const SESSION_OPTIONS: [&str; 2] = ["model", "auto_commits"];
 
-/// What an agent says that it can do, and what that is.
+/// The booleans of the answer to `initialize`, and the capability that each stands for.
 const ABILITIES: [(&str, Capability); 5] = [
     ("file_read", Capability::ReadsFiles),
     ("file_write", Capability::WritesFiles),
@@ -88,7 +88,7 @@ impl OpenOxide {
             capabilities.objects("slash_commands").map(|all| all.filter_map(command).collect());
         let commands = commands
             .or_else(|| Some(answer.objects("slash_commands")?.filter_map(command).collect()));
-        // What it cannot read itself goes with the prompt.
+        // An agent that cannot read files gets them with the prompt.
         let prompt = PromptCapabilities { embedded: is_without_files, ..Default::default() };
         let can = AgentCapabilities::taking(prompt)
             .with(Capability::Resume, true)

@@ -82,7 +82,7 @@ end
 ---@param form rat.Form
 ---@param action "accept"|"decline"|"cancel"
 function M.answer(form, action)
-  -- What does not pass the check can still be declined, before the binary has said so.
+  -- The user may decline, or cancel, while the binary still checks an answer.
   if form.sent and (action == "accept" or form.sent ~= "accept") then
     return
   end

@@ -109,7 +109,7 @@ local function summary(option)
   return ("%s: %s"):format(option.name, current)
 end
 
---- How long an agent has to answer, in ms, so that the next key goes on from the mode that it was asked for.
+--- Milliseconds in which the key goes on from the mode that was asked for, whether or not the agent has answered.
 local ANSWERS_WITHIN = 2000
 --- The mode that a chat was asked for last, and when.
 ---@type table<rat.Chat, {value: string, at: integer}>

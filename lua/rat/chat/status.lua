@@ -35,7 +35,7 @@ local state_words = {
   failed = "failed",
 }
 
---- Why the last turn ended, in short, unless the agent was finished.
+--- Short words for the stop reasons of turns that did not end by themselves.
 ---@type table<string, string>
 local stop_words = {
   max_tokens = "token limit",
@@ -210,7 +210,7 @@ end
 --- A title is not shortened further than this, in cells.
 local MIN_TITLE = 4
 
---- What is shown of commands where they do not fit.
+--- Cuts commands to a width, between words.
 ---@param words string with a blank between them
 ---@param width integer cells
 ---@return string

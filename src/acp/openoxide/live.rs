@@ -13,10 +13,10 @@ use std::time::Duration;
 
 const FOLDERS: [&str; 2] = [".openoxide", ".openoxide/sessions"];
 
-/// How many files of a folder are looked at.
+/// More files of a folder than these are not looked at: a project brings them.
 const MAX_FILES: usize = 256;
 
-/// How long a port has to be reached, which on this machine takes no time.
+/// Reaching a port of this machine takes no time.
 const REACHED: Duration = Duration::from_millis(200);
 
 /// What a file says of an agent.

@@ -28,7 +28,7 @@ pub(in crate::core) struct LateReplay {
 enum Verdict {
     /// It is shown already.
     Replayed,
-    /// It may be.
+    /// It is the beginning of a message that is shown, or of a new one that begins alike.
     InDoubt,
     New,
 }
